@@ -7,12 +7,16 @@ import type { Result } from './measure.ts';
 import { formatTable, showFigure } from './report.ts';
 import { compareAnalysis } from './scenarios/reads/analysis.ts';
 import { compareCeiling } from './scenarios/reads/ceiling.ts';
+import { measureDiff } from './scenarios/reads/diff.ts';
 import { compareCreate } from './scenarios/create.ts';
+import { measureEvents } from './scenarios/events.ts';
 import { countInsertCost } from './scenarios/insert-cost.ts';
+import { measureComputed } from './scenarios/insert-computed.ts';
 import { countFragments } from './scenarios/insert-fragments.ts';
 import { compareFiltered } from './scenarios/filtered.ts';
 import { compareInsertFull } from './scenarios/insert-full.ts';
 import { compareInsert } from './scenarios/insert.ts';
+import { measureImport } from './scenarios/files/import.ts';
 import { compareList } from './scenarios/list.ts';
 import { compareLookup } from './scenarios/reads/lookup.ts';
 import { compareMaintenance } from './scenarios/maintenance.ts';
@@ -32,6 +36,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   create: compareCreate,
   insert: compareInsert,
   'insert-full': compareInsertFull,
+  'insert-computed': measureComputed,
   'insert-cost': countInsertCost,
   'insert-fragments': countFragments,
   query: compareQuery,
@@ -39,10 +44,13 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   recall: measureRecall,
   repeat: measureRepeat,
   lookup: compareLookup,
+  diff: measureDiff,
   start: measureStart,
   ceiling: compareCeiling,
+  import: measureImport,
   list: compareList,
   maintenance: compareMaintenance,
+  events: measureEvents,
 };
 
 /**

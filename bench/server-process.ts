@@ -6,6 +6,8 @@ export const BENCH_KEY = 'bench-administrator-key-of-enough-length';
 
 export interface ServerProcess {
   readonly port: number;
+  /** Of the supervisor; the worker is its child. */
+  readonly pid: number;
   close(): Promise<void>;
 }
 
@@ -19,6 +21,7 @@ export async function startServerProcess(folder: string, flags: readonly string[
   const port = await readPort(child);
   return {
     port,
+    pid: child.pid ?? 0,
     async close() {
       const ended = new Promise((resolve) => child.once('exit', resolve));
       child.kill('SIGTERM');

@@ -3,8 +3,7 @@ import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster } from '../test/support/cluster.ts';
-import { startPostgres, withoutPostgres } from '../test/support/postgres.ts';
-import type { TestPostgres } from '../test/support/postgres.ts';
+import { withoutPostgres } from '../test/support/postgres.ts';
 import { startServerProcess } from '../test/support/server-process.ts';
 import type { ClientService, ServiceKind, Skipped } from './client.ts';
 
@@ -52,14 +51,11 @@ async function startOne(data: string, key: string): Promise<Started> {
   return { url: server.url, storeEnv: {}, close: async () => server.stop() };
 }
 
-let postgres: Promise<TestPostgres> | undefined;
-
 /** Clients are compared on busy machines, where a node must not count as dead at once. */
 const LEASE_SECONDS = 15;
 
 async function startNodes(data: string, key: string): Promise<Started> {
-  const running = await (postgres ??= startPostgres());
-  const cluster = await Cluster.start({ folder: data, adminKey: key, postgres: running, leaseSeconds: LEASE_SECONDS });
+  const cluster = await Cluster.start({ folder: data, adminKey: key, leaseSeconds: LEASE_SECONDS });
   const storeEnv = toAwsVariables(cluster.store.storageOptions);
   return { url: cluster.balancer.url, storeEnv, close: async () => cluster.close() };
 }

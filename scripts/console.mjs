@@ -1,16 +1,29 @@
-// Builds the web console: one page, its script in parts that load when a view needs them, and one style sheet.
-import { copyFileSync, mkdirSync, readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+// Builds the web console and the API reference: a page each, their script in parts that load when a view needs them, and
+// a style sheet.
+import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { brotliCompressSync } from 'node:zlib';
 import { build } from 'esbuild';
 
-const OUT = 'build/console';
+const OUT = 'build/console-parts';
 
 rmSync(OUT, { recursive: true, force: true });
-mkdirSync(OUT, { recursive: true });
+
+// The Parquet library fetches its WebAssembly by a name; the server has it from the package itself.
+function nameWebAssembly(bundler) {
+  bundler.onLoad({ filter: /parquet-wasm[\\/]esm[\\/]parquet_wasm\.js$/ }, ({ path }) => {
+    return { contents: readFileSync(path, 'utf8').replace("'parquet_wasm_bg.wasm'", "'parquet.wasm'"), loader: 'js' };
+  });
+}
 
 const { metafile } = await build({
-  entryPoints: { main: 'console/src/main.tsx', style: 'console/styles/main.css' },
+  entryPoints: {
+    main: 'console/src/main.tsx',
+    style: 'console/styles/main.css',
+    reference: 'console/src/reference/main.ts',
+    'reference-style': 'console/styles/reference.css',
+  },
+  loader: { '.svg': 'dataurl' },
   outdir: OUT,
   bundle: true,
   splitting: true,
@@ -18,8 +31,7 @@ const { metafile } = await build({
   target: ['es2022'],
   jsx: 'automatic',
   jsxImportSource: 'preact',
-  // WebAssembly, which the console's content security policy refuses.
-  alias: { hysnappy: './console/src/load/snappy.ts' },
+  plugins: [{ name: 'parquet', setup: nameWebAssembly }],
   minify: true,
   sourcemap: false,
   entryNames: '[name]-[hash]',
@@ -33,12 +45,17 @@ const outputOf = (source) => {
   return basename(path);
 };
 
-const page = readFileSync('console/index.html', 'utf8')
-  .replace('{{script}}', outputOf('console/src/main.tsx'))
-  .replace('{{style}}', outputOf('console/styles/main.css'));
-writeFileSync(`${OUT}/index.html`, page);
-copyFileSync('console/icon.svg', `${OUT}/icon.svg`);
+const files = { 'icon.svg': readFileSync('console/icon.svg') };
+for (const name of readdirSync(OUT)) files[name] = readFileSync(`${OUT}/${name}`);
+for (const [page, script, style] of [
+  ['index.html', 'console/src/main.tsx', 'console/styles/main.css'],
+  ['reference.html', 'console/src/reference/main.ts', 'console/styles/reference.css'],
+]) {
+  const text = readFileSync(`console/${page}`, 'utf8');
+  files[page] = Buffer.from(text.replace('{{script}}', outputOf(script)).replace('{{style}}', outputOf(style)));
+}
 
-// Compressed once, here, rather than at every start of the server.
-for (const name of readdirSync(OUT))
-  writeFileSync(`${OUT}/${name}.br`, brotliCompressSync(readFileSync(`${OUT}/${name}`)));
+// Compressed once, here, rather than at every start of the server, and in one file, which is read once.
+const compressed = Object.entries(files).map(([name, bytes]) => [name, brotliCompressSync(bytes).toString('base64')]);
+writeFileSync('build/console.json', JSON.stringify(Object.fromEntries(compressed)));
+rmSync(OUT, { recursive: true });

@@ -22,14 +22,21 @@ function stateOf({ method, path, difference }) {
   return [code(own.id), difference === undefined ? 'as described' : `as described, but: ${difference}`];
 }
 
+/** The same for every command that asks a server: shown once. */
+const connectionOptions = /\n\n(Connection options:\n(?: {2}.*\n)+)/;
+const [, connectionHelp] = COMMAND_GROUPS.flatMap(({ commands }) => commands)
+  .map(({ help }) => connectionOptions.exec(help))
+  .find((found) => found !== null);
+
 const commandText = ({ words, usage, help }) =>
-  `### ${words.join(' ')}\n\n\`\`\`text\ntiltyard ${words.join(' ')} ${usage}\n\n${help}\n\`\`\``;
+  `### ${words.join(' ')}\n\n\`\`\`text\ntiltyard ${words.join(' ')} ${usage}\n\n${help.replace(connectionOptions, '\n')}\n\`\`\``;
 
 const lists = {
   'docs/commands.md': {
-    commands: COMMAND_GROUPS.map(
-      ({ title, commands }) => `## ${title}\n\n${commands.map(commandText).join('\n\n')}`,
-    ).join('\n\n'),
+    commands: [
+      `Every command that asks a server also has these options:\n\n\`\`\`text\n${connectionHelp}\`\`\``,
+      ...COMMAND_GROUPS.map(({ title, commands }) => `## ${title}\n\n${commands.map(commandText).join('\n\n')}`),
+    ].join('\n\n'),
   },
   'docs/errors.md': {
     errors: table(

@@ -27,7 +27,7 @@ const SWITCH = join(ROOT, 'build/node_modules');
 /** A binary has 200 MB. */
 const NPM_SECONDS_MAX = 900;
 
-const main = { modules: MODULES, release: readJson(join(ROOT, 'package.json')).dependencies[ENGINE] };
+const main = { modules: MODULES, release: readJson(join(ROOT, 'package.json')).devDependencies[ENGINE] };
 const fallback = {
   modules: join(FALLBACK, 'node_modules'),
   release: readJson(join(FALLBACK_SOURCE, 'package.json')).dependencies[ENGINE],

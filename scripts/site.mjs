@@ -1,6 +1,6 @@
 // Builds the documentation site out of docs/ and the pages beside it: node scripts/site.mjs [--out DIR]
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join, resolve } from 'node:path';
+import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { renderPage } from './site/layout.mjs';
 import { renderMarkdown } from './site/markdown.mjs';
@@ -22,6 +22,7 @@ for (const [index, page] of rendered.entries()) {
 }
 write('assets/search-index.js', searchScript(rendered));
 for (const name of ['site.css', 'site.js', 'search.js']) copy(join(root, 'scripts/site', name), `assets/${name}`);
+for (const name of ['styles/tokens.css', 'icon.svg']) copy(join(root, 'console', name), `assets/${basename(name)}`);
 copy(join(root, 'node_modules/minisearch/dist/umd/index.js'), 'assets/minisearch.js');
 for (const file of new Set(rendered.flatMap(({ files }) => files))) copy(join(root, file), join('files', file));
 console.log(`${rendered.length} pages in ${out} (${Date.now() - started} ms); open index.html`);

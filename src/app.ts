@@ -17,7 +17,8 @@ import type { RecoveryStep } from './coordination/recover-writes.ts';
 import type { EngineRelease } from './engine/engine.ts';
 import { createHttpServer } from './http/server.ts';
 import type { HttpServer } from './http/server.ts';
-import { CONSOLE_FOLDER, readRelease } from './release.ts';
+import { CONSOLE_FILE, readRelease } from './release.ts';
+import type { Readings } from './telemetry/metrics/metric-rows.ts';
 
 export type { Outside } from './app/parts.ts';
 
@@ -45,7 +46,7 @@ export async function startApp(config: Config, outside: Outside = {}): Promise<A
 }
 
 async function joinParts(parts: AppParts, open: OpenParts) {
-  const { config, catalog, writes, engine, maintenance, jobs, viewSchedule, adminKey } = parts;
+  const { config, catalog, writes, engine, maintenance, jobs, viewSchedule, webhooks, adminKey } = parts;
   const databases = await catalog.databases.list();
   const recovered = { swept: 0, adopted: 0 };
   const steps = listRecoverySteps(parts, recovered);
@@ -53,10 +54,12 @@ async function joinParts(parts: AppParts, open: OpenParts) {
     maintenance.start();
     jobs.startResuming();
     viewSchedule.start();
+    webhooks.start();
   };
   open.add(await recoverWrites({ steps, gate: parts.writeGate, telemetry: parts.telemetry, onDone }));
   warmUp(parts);
   const server = open.add(await openHttp(parts));
+  open.add(parts.activity.follow(() => readingsOf(parts, server), Date.now));
   const ready: AppReady = { ...recovered, databases: databases.length, adminKey, engine: { ...engine.release } };
   return {
     ready,
@@ -106,9 +109,11 @@ async function openHttp(parts: AppParts): Promise<HttpServer> {
     ...parts,
     services: parts,
     release,
-    consoleFolder: fileURLToPath(CONSOLE_FOLDER),
+    consoleFile: fileURLToPath(CONSOLE_FILE),
     basePath: config.basePath,
+    host: config.host,
     hostSuffix: config.hostSuffix,
+    mcp: config.mcp,
     trustedProxies: config.http.trustedProxies,
     tls: await readTls(config),
     tracer: parts.exported?.tracer,
@@ -119,10 +124,15 @@ async function openHttp(parts: AppParts): Promise<HttpServer> {
     findFault: createReadiness(parts),
     metrics: {
       access: config.metrics.access,
-      read: async () => parts.metrics.read(takeReadings(parts, { release, connections: server.connections() })),
+      read: async () => parts.metrics.read(readingsOf(parts, server)),
+      history: () => parts.activity.list(),
     },
   });
   return server;
+}
+
+function readingsOf(parts: AppParts, server: HttpServer): Readings {
+  return takeReadings(parts, { release: readRelease(), connections: server.connections() });
 }
 
 async function readTls({ tls }: Config): Promise<{ cert: Buffer; key: Buffer } | undefined> {

@@ -17,4 +17,4 @@ export const WORKER_FILE = new URL('worker.js', import.meta.url);
 /** Of the process that opens manifests of external writers on trial. */
 export const TRIAL_FILE = new URL('trial.js', import.meta.url);
 
-export const CONSOLE_FOLDER = new URL('../console', import.meta.url);
+export const CONSOLE_FILE = new URL('../console.json', import.meta.url);

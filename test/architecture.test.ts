@@ -34,6 +34,8 @@ const MODULES: Readonly<Record<string, { readonly values: readonly string[]; rea
     types: ['engine', 'catalog', 'writes', 'jobs', 'quotas', 'telemetry'],
   },
   quotas: { values: ['model', 'errors'], types: ['engine', 'catalog', 'writes', 'telemetry'] },
+  events: { values: ['model', 'errors'], types: ['catalog', 'telemetry'] },
+  embeddings: { values: ['model', 'errors'], types: ['telemetry'] },
   operations: {
     values: ['model', 'errors', 'wire', 'arrow', 'guard'],
     types: [
@@ -43,6 +45,8 @@ const MODULES: Readonly<Record<string, { readonly values: readonly string[]; rea
       'writes',
       'auth',
       'derived',
+      'embeddings',
+      'events',
       'jobs',
       'maintenance',
       'quotas',
@@ -56,11 +60,14 @@ const MODULES: Readonly<Record<string, { readonly values: readonly string[]; rea
     values: ['model', 'errors', 'operations'],
     types: ['catalog', 'coordination'],
   },
+  mcp: { values: ['model', 'errors', 'wire', 'formats', 'client', 'operations'] },
   http: {
-    values: ['model', 'errors', 'wire', 'arrow', 'operations', 'invoke', 'telemetry'],
+    values: ['model', 'errors', 'wire', 'arrow', 'operations', 'invoke', 'telemetry', 'client', 'mcp'],
     types: ['auth', 'catalog', 'coordination'],
   },
   client: { values: ['model', 'errors'], types: ['wire'] },
+  snippets: { values: ['model', 'errors', 'client'], types: ['wire'] },
+  vectors: { values: [] },
   process: { values: ['model', 'errors', 'config', 'telemetry', 'app'] },
   cli: {
     values: ['model', 'errors', 'config', 'telemetry', 'formats', 'plans', 'process', 'app', 'auth', 'client'],
@@ -84,6 +91,8 @@ const MODULES: Readonly<Record<string, { readonly values: readonly string[]; rea
       'writes',
       'auth',
       'derived',
+      'embeddings',
+      'events',
       'jobs',
       'maintenance',
       'quotas',
@@ -92,6 +101,7 @@ const MODULES: Readonly<Record<string, { readonly values: readonly string[]; rea
       'tuning',
       'operations',
       'invoke',
+      'mcp',
       'http',
       'client',
       'process',
@@ -103,14 +113,24 @@ const MODULES: Readonly<Record<string, { readonly values: readonly string[]; rea
 /** The modules that may import a package. */
 const OWNERS: Readonly<Record<string, readonly string[]>> = {
   '@lancedb/lancedb': ['engine'],
+  '@modelcontextprotocol/server': ['mcp'],
   'apache-arrow': ['formats'],
-  hyparquet: ['formats'],
-  'hyparquet-compressors': ['formats'],
-  'hyparquet-writer': ['formats'],
+  'parquet-wasm': ['formats'],
   kysely: ['catalog'],
   libsql: ['catalog', 'coordination'],
   pg: ['catalog'],
-  'lru-cache': ['coordination', 'auth', 'catalog', 'engine', 'http', 'maintenance', 'result-cache', 'tuning', 'writes'],
+  'lru-cache': [
+    'coordination',
+    'auth',
+    'catalog',
+    'embeddings',
+    'engine',
+    'http',
+    'maintenance',
+    'result-cache',
+    'tuning',
+    'writes',
+  ],
   'p-limit': ['catalog', 'engine', 'operations', 'storage'],
   jose: ['auth'],
   'oidc-provider': ['auth'],
@@ -171,7 +191,7 @@ test('a package is imported by its owner modules only', () => {
 
 test('code for browsers does not import Node modules', () => {
   const wrong = imports.filter(
-    ({ from, to }) => ['client', 'formats'].includes(moduleOf(from)) && to.startsWith('node:'),
+    ({ from, to }) => ['client', 'formats', 'snippets', 'vectors'].includes(moduleOf(from)) && to.startsWith('node:'),
   );
   assert.deepEqual(wrong, []);
 });

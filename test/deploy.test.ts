@@ -64,7 +64,9 @@ test('the image is built from files that are there, and starts the program of th
   }
   const { bin } = JSON.parse(read('package.json')) as { bin: { tiltyard: string } };
   assert.ok(dockerfile.includes(`ENTRYPOINT ["node", "/app/${bin.tiltyard}"]`));
-  assert.ok(read('deploy/systemd/tiltyard.service').includes(`/opt/tiltyard/${bin.tiltyard} serve`));
+  assert.ok(
+    read('deploy/systemd/tiltyard.service').includes(`/opt/tiltyard/node_modules/tiltyard/${bin.tiltyard} serve`),
+  );
   assert.match(dockerfile, /^USER node$/m);
 });
 

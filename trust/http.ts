@@ -95,12 +95,18 @@ export class HttpClient {
       }
       outgoing.once('response', (incoming) => {
         const pieces: Buffer[] = [];
-        incoming.on('data', (piece: Buffer) => pieces.push(piece));
+        const { statusCode: status = 0, headers } = incoming;
+        // A stream of events has no end.
+        const isLive = headers['content-type'] === 'text/event-stream';
+        incoming.on('data', (piece: Buffer) => {
+          pieces.push(piece);
+          if (!isLive) return;
+          resolve({ status, headers, bytes: piece });
+          outgoing.destroy();
+        });
         incoming.once('error', reject);
         incoming.once('aborted', () => reject(new Error('the reply broke off')));
-        incoming.once('end', () =>
-          resolve({ status: incoming.statusCode ?? 0, headers: incoming.headers, bytes: Buffer.concat(pieces) }),
-        );
+        incoming.once('end', () => resolve({ status, headers, bytes: Buffer.concat(pieces) }));
       });
       outgoing.end(sent.body);
     });

@@ -145,7 +145,7 @@ async function observe(method: string, probe: Probe, side: Side): Promise<Observ
   }
 }
 
-const NOT_OFFERED = /not offered by this service/;
+const NOT_OFFERED = /not offered by this server/;
 const REFUSED_BY_CLIENT =
   /not supported|not implemented|not yet supported|not available|cannot be run on a remote table|unsupported/i;
 

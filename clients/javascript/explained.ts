@@ -17,7 +17,7 @@ const REMARKS: Readonly<Record<string, string>> = {
 };
 
 /** The reason of a refusal, as the service or the client gives it. */
-const REASON = /(?:This operation is not offered by this service\.|not supported:) ([^"]+)/;
+const REASON = /(?:This operation is not offered by this server\.|not supported:) ([^"]+)/;
 
 export function explain(outcome: Outcome): Outcome {
   if (outcome.outcome === 'fails' || outcome.outcome === 'differs') return outcome;

@@ -1,9 +1,6 @@
 import { dirname, relative } from 'node:path/posix';
 import { escapeHtml } from './highlight.mjs';
 
-const LOGO =
-  '<svg viewBox="0 0 32 32" width="26" height="26" aria-hidden="true"><path d="M4 27 26 5m0 0-8 1.6L24.4 13Z" fill="none" stroke="var(--accent)" stroke-width="2.6" stroke-linejoin="round" stroke-linecap="round"/><path d="M3 17h10M19 17h10M6 17v9M26 17v9" stroke="currentColor" stroke-width="2" stroke-linecap="round" opacity=".55"/></svg>';
-
 // Before the first paint, so that a chosen theme does not flash.
 const THEME_SCRIPT =
   "try{const t=localStorage.getItem('theme');if(t==='light'||t==='dark')document.documentElement.dataset.theme=t}catch{}";
@@ -21,7 +18,8 @@ export function renderPage({ page, menu, previous, next }) {
 <meta name="color-scheme" content="light dark">
 <title>${escapeHtml(title)}</title>
 <script>${THEME_SCRIPT}</script>
-<link rel="icon" href="data:,">
+<link rel="icon" href="${base}assets/icon.svg" type="image/svg+xml">
+<link rel="stylesheet" href="${base}assets/tokens.css">
 <link rel="stylesheet" href="${base}assets/site.css">
 <script defer src="${base}assets/site.js"></script>
 <script defer src="${base}assets/search.js"></script>
@@ -30,7 +28,7 @@ export function renderPage({ page, menu, previous, next }) {
 <a class="skip" href="#content">Skip to the text</a>
 <header class="top">
 <button class="menu-button" type="button" aria-controls="menu" aria-expanded="false" aria-label="Menu"><svg viewBox="0 0 20 20" width="20" height="20" aria-hidden="true"><path d="M3 5h14M3 10h14M3 15h14" stroke="currentColor" stroke-width="2" stroke-linecap="round"/></svg></button>
-<a class="brand" href="${from('index.html')}">${LOGO}<span>Tiltyard</span></a>
+<a class="brand" href="${from('index.html')}"><img src="${base}assets/icon.svg" alt="" width="26" height="26"><span>Tiltyard</span></a>
 <div class="search" role="search">
 <input id="search" type="search" placeholder="Search the docs" aria-label="Search the documentation" autocomplete="off" spellcheck="false" role="combobox" aria-expanded="false" aria-controls="results" aria-autocomplete="list">
 <kbd aria-hidden="true">/</kbd>

@@ -23,7 +23,7 @@ interface CatalogCopy {
 
 /** All rows of a catalog that no server uses, into one that is new or empty. Otherwise the target is left as it was. */
 export async function copyCatalog({ from, to, onProgress }: CatalogCopy): Promise<CopiedRows> {
-  if (isSame(from, to)) throw invalidInput('Both catalogs are the same.', 'Name a new file, or a new database.');
+  if (isSame(from, to)) throw invalidInput('Both catalogs are the same.', 'Give a new file or database.');
   requireState(from, await inspectCatalogAt(from), ['current', 'older']);
   requireState(to, await inspectCatalogAt(to), ['current', 'absent']);
   const locks = isPostgresAddress(from) ? [] : lockServerFiles(from);
@@ -66,15 +66,16 @@ function toRealPath(file: string): string {
 }
 
 const STATES: Readonly<Record<CatalogState, readonly [problem: string, hint: string]>> = {
-  absent: ['has no catalog', 'Name the file or the database of an existing catalog.'],
-  current: ['has a catalog already', 'Name a new file, or a new database.'],
-  older: ['has a catalog of an older release already', 'Name a new file, or a new database.'],
+  absent: ['has no catalog', 'Give the file or database of an existing catalog.'],
+  current: ['already has a catalog', 'Give a new file or database.'],
+  older: ['already has a catalog of an older release', 'Give a new file or database.'],
   newer: ['has a catalog of a newer release', 'Use that release, or a later one.'],
-  damaged: ['cannot be read, or is no catalog', 'Put it back from a backup.'],
-  unreachable: ['cannot be reached or read', 'Check the address, and that PostgreSQL runs and lets its user in.'],
+  damaged: ['cannot be read or is not a catalog', 'Restore it from a backup.'],
+  unreachable: ['cannot be reached or read', 'Check the address, and that PostgreSQL runs and accepts the user.'],
 };
 
-function requireState(address: string, state: CatalogState, wanted: readonly CatalogState[]): void {
+/** Refuses a catalog that is in none of the wanted states. */
+export function requireState(address: string, state: CatalogState, wanted: readonly CatalogState[]): void {
   if (wanted.includes(state)) return;
   const [problem, hint] = STATES[state];
   const name = nameCatalog(address);
@@ -105,7 +106,11 @@ async function requireNoNode(address: string, sql: Sql): Promise<void> {
   const { findLiveNode } = await import('../catalog/postgres/live-nodes.ts');
   const node = await findLiveNode(sql);
   if (node !== undefined)
-    throw inUse(address, `the node ${node}`, 'Stop it first. One that was killed counts as gone when its lease ends.');
+    throw inUse(
+      address,
+      `the node ${node}`,
+      'Stop it first. A node that was killed counts as stopped when its lease expires.',
+    );
 }
 
 function inUse(address: string, user: string, hint: string): ServiceError {

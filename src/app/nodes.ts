@@ -2,11 +2,9 @@ import { randomUUID } from 'node:crypto';
 import { hostname } from 'node:os';
 import type { Catalog, NodeRecord } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
-import type { Owner } from '../coordination/coordination.ts';
 import { Membership } from '../coordination/membership.ts';
 import { TableLeases } from '../coordination/table-leases.ts';
 import { Forwarder } from '../http/forwarding/forwarder.ts';
-import type { TableRecord } from '../model/table.ts';
 import type { NodeList } from '../operations/services.ts';
 import { readRelease } from '../release.ts';
 import type { Metrics } from '../telemetry/metrics/metrics.ts';
@@ -58,7 +56,7 @@ export function openForwarder(
   if (nodeId === undefined || secret === undefined) return undefined;
   return new Forwarder({
     catalog,
-    locate: async (table: TableRecord): Promise<Owner | undefined> => writes.locate(table),
+    locate: async (table, options) => writes.locate(table, options),
     nodeId,
     secret,
     leaseSeconds,

@@ -4,6 +4,7 @@ import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { createAuthenticator } from '../auth/authenticator.ts';
 import { generateApiKey, generateClientSecret } from '../auth/keys/secrets.ts';
+import { generateSigningKey } from '../auth/keys/signing-keys.ts';
 import { findOwnIssuer } from '../config/config.ts';
 import type { Config } from '../config/config.ts';
 import type { Catalog } from '../catalog/catalog.ts';
@@ -14,7 +15,12 @@ import { WriteGate } from '../coordination/write-gate.ts';
 import { Backfills } from '../derived/backfills.ts';
 import { ViewSchedule } from '../derived/view-schedule.ts';
 import { Views } from '../derived/views.ts';
+import { createEmbeddingProvider } from '../embeddings/embedding-provider.ts';
+import { Embeddings } from '../embeddings/embeddings.ts';
 import { openEngine } from '../engine/engine.ts';
+import { CommitFeed } from '../events/commit-feed.ts';
+import { createWebhookSender } from '../events/send-webhook.ts';
+import { Webhooks } from '../events/webhooks.ts';
 import type { TornManifest } from '../engine/native/connections.ts';
 import { readEngineRelease, requireRootSupport } from '../engine/native/engine-release.ts';
 import { loadNative } from '../engine/native/native.ts';
@@ -31,8 +37,10 @@ import { openStorages } from '../storage/storages.ts';
 import type { StorageSettings, Storages } from '../storage/storages.ts';
 import type { TelemetryEvent } from '../telemetry/events.ts';
 import { batchLines, openLogOutput } from '../telemetry/log/log-output.ts';
+import { ActivityHistory } from '../telemetry/metrics/activity-history.ts';
 import { Metrics, watchEventLoop } from '../telemetry/metrics/metrics.ts';
 import { createTelemetry, openOpenTelemetry } from '../telemetry/telemetry.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { FilterShares } from '../tuning/filter-shares.ts';
 import { Tuner } from '../tuning/tuner.ts';
 import { Writes } from '../writes/writes.ts';
@@ -133,9 +141,10 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
     authenticator,
     issuerUrl,
     jobs,
-    backfills: new Backfills({ engine, catalog, writes, jobs, limits }),
+    backfills: new Backfills({ engine, catalog, writes, jobs, sizeQuotas, limits }),
     views,
     viewSchedule: open.add(new ViewSchedule({ engine, catalog, writes, views, telemetry, limits: limits.views, now })),
+    ...openIntegrations(config, { catalog, telemetry, open }),
     maintenance,
     tuner,
     filterShares: new FilterShares(engine),
@@ -145,6 +154,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
     load: createLoad(limits, (refusal) => telemetry.emit({ kind: 'quota-exceeded', ...refusal })),
     generateApiKey,
     generateClientSecret,
+    generateSigningKey,
     allowedStorageOptions: storage.allowedCallerOptions,
     now,
     workerRestarts: outside.workerRestarts ?? 0,
@@ -153,8 +163,9 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
 }
 
 /** The collector's own failures go to the log alone: sending them would cause the next one. */
-async function openTelemetry({ log }: Config, open: OpenParts) {
+async function openTelemetry({ log, limits }: Config, open: OpenParts) {
   const metrics = new Metrics();
+  const activity = new ActivityHistory(limits.log.activityPointsMax);
   const own = createTelemetry({ ...log, stream: openLogOutput(process.stderr), clock: Date.now });
   const exported = await openOpenTelemetry({
     variables: process.env,
@@ -163,7 +174,11 @@ async function openTelemetry({ log }: Config, open: OpenParts) {
     onFault: (cause) => own.emit({ kind: 'background-failed', task: 'OpenTelemetry', cause }),
   });
   const stream = open.add(batchLines(openLogOutput(process.stderr)));
-  const readers = [(event: TelemetryEvent) => metrics.count(event), ...(exported === undefined ? [] : [exported.read])];
+  const count = (event: TelemetryEvent): void => {
+    metrics.count(event);
+    activity.count(event);
+  };
+  const readers = [count, ...(exported === undefined ? [] : [exported.read])];
   const telemetry = createTelemetry({ ...log, stream, clock: Date.now, readers });
   if (exported !== undefined) open.add(exported);
   open.add(watchEventLoop((milliseconds) => metrics.eventLoopDelayed(milliseconds)));
@@ -171,7 +186,7 @@ async function openTelemetry({ log }: Config, open: OpenParts) {
     metrics.engineCalled(call, endedAt - startedAt);
     exported?.engineCalled(call, startedAt, endedAt);
   };
-  return { metrics, exported, telemetry, onEngineCall };
+  return { metrics, activity, exported, telemetry, onEngineCall };
 }
 
 type Observed = Awaited<ReturnType<typeof openTelemetry>>;
@@ -242,6 +257,32 @@ function openJobs({ limits }: Config, { catalog, telemetry, writes, nodeId }: Jo
   return new Jobs({ limits: limits.jobs, telemetry, now: Date.now, makeId: randomUUID, hasTable, shared });
 }
 
+interface IntegrationParts extends Pick<JobsParts, 'catalog' | 'telemetry'> {
+  readonly open: OpenParts;
+}
+
+/** What connects the service with other programs. */
+function openIntegrations(config: Config, { catalog, telemetry, open }: IntegrationParts) {
+  const { limits, webhooks: settings } = config;
+  const { timeoutSeconds } = limits.webhooks;
+  const now = Date.now;
+  const webhookSender = createWebhookSender({ ...settings, timeoutSeconds, now });
+  const webhooks = { catalog, sender: webhookSender, telemetry, limits: limits.webhooks, now, random: Math.random };
+  return {
+    webhookSender,
+    webhooks: open.add(new Webhooks(webhooks)),
+    commitFeed: open.add(new CommitFeed({ catalog, telemetry, limits: limits.events })),
+    embeddings: open.add(openEmbeddings(config, telemetry)),
+  };
+}
+
+function openEmbeddings(config: Config, telemetry: Telemetry): Embeddings | undefined {
+  const { url, apiKey, models } = config.embeddings;
+  if (url === undefined) return undefined;
+  const limits = config.limits.embeddings;
+  return new Embeddings({ provider: createEmbeddingProvider({ url, apiKey }, limits), models, limits, telemetry });
+}
+
 interface MaintenanceParts extends Pick<JobsParts, 'catalog' | 'telemetry' | 'writes'> {
   readonly engine: WritesSettings['engine'];
   readonly jobs: Jobs;
@@ -258,7 +299,7 @@ function openMaintenance({ limits }: Config, { writes, sizeQuotas, ...parts }: M
     owns: async (table) => writes.owns(table),
     onMaintained: async (table) => sizeQuotas.refresh(table),
   });
-  writes.onCommit = (table) => maintenance.recordCommit(table);
+  writes.onCommit = (table, options) => maintenance.recordCommit(table, options);
   return maintenance;
 }
 
@@ -277,8 +318,11 @@ async function openWrites(
     marksFile: leases === undefined ? `${config.catalogFile}-marks` : undefined,
     spoolFolder: join(config.data, 'uploads'),
     onBatch({ kind, members, startedAt, endedAt }) {
-      metrics.writesCommitted(kind, members);
-      onEngineCall(`commits.${kind}`, startedAt, endedAt);
+      // No reply waits for the metrics.
+      setImmediate(() => {
+        metrics.writesCommitted(kind, members);
+        onEngineCall(`commits.${kind}`, startedAt, endedAt);
+      });
     },
     onStep: onWriteStep,
     now: Date.now,

@@ -3,7 +3,7 @@ import type { AppParts } from './parts.ts';
 
 /** Load balancers wait a few seconds for a probe; without a reply they would not learn the reason. */
 const CATALOG_SECONDS = 2;
-const NO_CATALOG = 'the catalog is not available';
+const NO_CATALOG = 'the catalog is unavailable';
 
 type ReadinessParts = Pick<AppParts, 'catalog' | 'membership' | 'state'>;
 
@@ -19,7 +19,7 @@ export function createReadiness({ catalog, membership, state }: ReadinessParts):
   };
   return async () => {
     if (state.isDraining) return 'shutting down';
-    if (membership?.isLapsed === true) return 'this node was silent for longer than its lease';
+    if (membership?.isLapsed === true) return 'this node sent no heartbeats for longer than its lease';
     return endsWithin(CATALOG_SECONDS, ping()).then(
       (isReached) => (isReached ? undefined : NO_CATALOG),
       () => NO_CATALOG,

@@ -11,11 +11,14 @@ export function takeReadings(
     storages,
     load,
     jobs,
+    commitFeed,
+    webhooks,
     workerRestarts,
     membership,
     leases,
     forwarder,
     resultCache,
+    embeddings,
   }: AppParts,
   { release, connections }: { readonly release: string; readonly connections: number },
 ): Readings {
@@ -25,6 +28,7 @@ export function takeReadings(
   const { orphanedQueries, openTables, readMemory } = engine.counts();
   const lookups = catalog.lookupCounts();
   const results = resultCache.counts();
+  const embedded = embeddings?.counts();
   const admitted = (count: 'running' | 'waiting' | 'refused'): Readonly<Record<string, number>> =>
     Object.fromEntries(WORK_CLASSES.map((work) => [work, admission.counts(work)[count]]));
   return {
@@ -59,6 +63,12 @@ export function takeReadings(
     leasesHeld: leases?.held ?? 0,
     forwardsRunning: forwarder?.running ?? 0,
     heartbeatAge: membership?.silentSeconds ?? 0,
+    eventListeners: commitFeed.listeners,
+    webhooksRunning: webhooks.running,
+    embeddingCallsRunning: embedded?.running ?? 0,
+    cachedEmbeddings: embedded?.entries ?? 0,
+    cachedEmbeddingBytes: embedded?.bytes ?? 0,
+    embeddingLookups: embedded?.lookups ?? {},
     jobs: jobs.counts(),
   };
 }

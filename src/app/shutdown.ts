@@ -13,6 +13,9 @@ export async function finishWork(parts: AppParts, drainSeconds: number): Promise
   const { load, jobs, maintenance, writes, writeGate, leases } = parts;
   void maintenance.close();
   parts.viewSchedule.close();
+  // Listeners go on at another node, or after the restart, behind the last event that they got.
+  parts.commitFeed.close();
+  void parts.webhooks.close();
   jobs.handOver();
   // The tables of this node go to others as soon as its writes have ended; long reads may go on. Without the catalog, they
   // go to others when its lease ends.

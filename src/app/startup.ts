@@ -148,6 +148,7 @@ export async function sweepUnfinished({ catalog, engine, writes, telemetry, leas
       await catalog.tables.release(table.id);
     });
   }
+  await writes.removeDeletedVersions();
   // Nothing may be written over a table that still has to go back.
   if (transient !== undefined) throw transient;
   return swept;

@@ -114,7 +114,7 @@ function requireUsableIssuers({ issuers, ownIssuer }: AuthSettings): void {
   const names = new Set(issuers.map(({ issuer }) => issuer));
   if (names.size < issuers.length || (ownIssuer !== undefined && names.has(ownIssuer)))
     faults.push('Two issuers have the same address.');
-  if (faults.length > 0) throw new Error(`The issuers of access tokens are not usable. ${faults.join(' ')}`);
+  if (faults.length > 0) throw new Error(`The issuers of access tokens are not valid. ${faults.join(' ')}`);
 }
 
 /** Of two credentials neither wins: whichever we chose, half of the readers of a log would expect the other. */
@@ -122,13 +122,13 @@ function requireSame(caller: Caller, other: Caller | undefined): Caller {
   if (other === undefined || other.id === caller.id) return caller;
   throw new ServiceError(
     'Unauthenticated',
-    'The API key and the bearer credential of the request name different callers.',
-    { hint: 'Send one of the two, or two of the same caller.' },
+    'The API key and the bearer token of the request belong to different callers.',
+    { hint: 'Send only one of them.' },
   );
 }
 
 function missingCredential(): ServiceError {
-  return new ServiceError('Unauthenticated', 'The request carries no credential.', {
+  return new ServiceError('Unauthenticated', 'The request has no credential.', {
     hint: 'Send an API key as "x-api-key" or an access token as "Authorization: Bearer".',
   });
 }

@@ -37,7 +37,7 @@ function addressFaults({ issuer, keySetUrl }: IssuerSettings): string[] {
   const faults = [];
   if (!isSafeAddress(issuer)) faults.push(`The issuer's address ${rule}.`);
   // OpenID Connect Discovery 1.0, section 2: an issuer has no query.
-  else if (issuer.includes('?')) faults.push("The issuer's address has a query.");
+  else if (issuer.includes('?')) faults.push("The issuer's address must not have a query.");
   if (keySetUrl !== undefined && !isSafeAddress(keySetUrl)) faults.push(`The key set's address ${rule}.`);
   return faults;
 }

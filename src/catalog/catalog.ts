@@ -1,4 +1,5 @@
 import type { JournalLimits } from '../model/limits.ts';
+import { createCallerNames } from './access/caller-names.ts';
 import { createCredentialStore } from './access/credentials.ts';
 import { createGrantStore } from './access/grants.ts';
 import { createQuotaStore } from './access/quotas.ts';
@@ -19,6 +20,7 @@ import type { CatalogStore } from './store.ts';
 import { createBatchStore } from './tables/batches.ts';
 import { createSizeStore } from './tables/sizes.ts';
 import { createTableStore } from './tables/tables.ts';
+import { createWebhookStore } from './webhooks.ts';
 
 export type { CredentialRecord, CredentialStore } from './access/credentials.ts';
 export type { GivenGrant } from './access/grants.ts';
@@ -30,11 +32,12 @@ export type { NamespacePage } from './namespaces/namespaces.ts';
 export type { JobRecord, JobState, JobSubject, JobSummary } from './nodes/jobs.ts';
 export type { Lease, LeaseHolder, Takeover } from './nodes/leases.ts';
 export type { NodeCounts, NodeRecord } from './nodes/nodes.ts';
-export type { BatchChanges, NewBatch, RecordedBatch } from './tables/batches.ts';
+export type { BatchChanges, NewBatch, RecordedBatch, VersionRemoval } from './tables/batches.ts';
 export type { FoundTable } from './tables/adoption.ts';
 export type { Removal } from './tables/lifecycle.ts';
 export type { PublishEntry, Reservation } from './tables/reservations.ts';
 export type { StoredSize, Usage } from './tables/sizes.ts';
+export type { WebhookProgress, WebhookRecord, WebhookScope } from './webhooks.ts';
 
 export interface CatalogSettings extends ContextSettings {
   /** A file of SQLite, or the `postgres://` address of a database. */
@@ -58,18 +61,22 @@ export async function openCatalog(settings: CatalogSettings) {
     throw error;
   }
   const context = createContext(store, settings);
+  const keys = createCredentialStore(context, { table: 'apiKeys', prefix: 'key:' });
+  const clients = createCredentialStore(context, { table: 'oauthClients', prefix: 'client:' });
   return {
     databases: createDatabaseStore(context),
     namespaces: createNamespaceStore(context),
     tables: createTableStore(context),
-    keys: createCredentialStore(context, { table: 'apiKeys', prefix: 'key:' }),
+    keys,
     /** Of the token endpoint. */
-    clients: createCredentialStore(context, { table: 'oauthClients', prefix: 'client:' }),
+    clients,
+    callerNames: createCallerNames({ keys, clients }),
     signingKeys: createSigningKeyStore(context),
     grants: createGrantStore(context),
     quotas: createQuotaStore(context),
     sizes: createSizeStore(context),
     transactions: createTransactionStore(context),
+    webhooks: createWebhookStore(context),
     batches: createBatchStore(context),
     journal: createJournal(context, settings.journal),
     nodes: createNodeStore(context),
@@ -81,6 +88,7 @@ export async function openCatalog(settings: CatalogSettings) {
     /** Entries, hits and misses of cached lookups. */
     lookupCounts: () => context.caches.counts(),
     counts: context.counts,
+    onCommit: context.onCommit,
     /** Refuses with `ServiceUnavailable` when the catalog cannot be read. */
     async ping(): Promise<void> {
       await context.read(readGeneration);

@@ -33,6 +33,7 @@ export function createContext(store: CatalogStore, { storageRoot, cacheEntriesMa
     entriesMax: cacheEntriesMax,
   });
   let transactions = 0;
+  const commitListeners = new Set<() => void>();
   const transact = async <Value>(
     work: (sql: Sql) => Promise<Value>,
     { changesLookups, isDurable }: GroupOptions,
@@ -45,6 +46,7 @@ export function createContext(store: CatalogStore, { storageRoot, cacheEntriesMa
     try {
       const result = await store.transact(complete, { isDurable });
       transactions += 1;
+      for (const notify of commitListeners) notify();
       return result;
     } finally {
       // After a failure too: it may have been committed, and only the sync has failed.
@@ -64,6 +66,11 @@ export function createContext(store: CatalogStore, { storageRoot, cacheEntriesMa
     requireDurable: async () => store.requireDurable(),
     /** Transactions committed and syncs of the disk since the start. */
     counts: () => ({ transactions, syncs: store.syncCount() }),
+    /** Calls the listener after each transaction of this process, until what it gives is called. */
+    onCommit: (listener: () => void): (() => void) => {
+      commitListeners.add(listener);
+      return () => void commitListeners.delete(listener);
+    },
     caches,
     inRequest:
       readChangeCounter === undefined ? async <Value>(run: () => Promise<Value>) => caches.inRequest(run) : undefined,

@@ -13,16 +13,15 @@ export function createDatabaseStore({ read, write, append, caches, roots, now }:
   const cache = caches.create<Database>();
   const toDatabase = (row: Database): Database => ({ ...row, root: roots.fromStored(row.root) });
   return {
-    /** With its quota. */
-    async find(name: string): Promise<Database | undefined> {
-      return cache.find(name, async () => {
-        return read(async (sql) => {
-          const row = await selectDatabases(sql).where('name', '=', name).executeTakeFirst();
-          if (row === undefined) return undefined;
-          const quota = await readQuota(sql, `database:${row.id}`);
-          return toDatabase(quota === undefined ? row : { ...row, quota });
-        });
-      });
+    /** With its quota. As of `since`, the moment at which a request arrived; by default, as of now. */
+    async find(name: string, since?: number): Promise<Database | undefined> {
+      const load = async (sql: Sql): Promise<Database | undefined> => {
+        const row = await selectDatabases(sql).where('name', '=', name).executeTakeFirst();
+        if (row === undefined) return undefined;
+        const quota = await readQuota(sql, `database:${row.id}`);
+        return toDatabase(quota === undefined ? row : { ...row, quota });
+      };
+      return cache.find(name, async () => read(load), since);
     },
 
     async list(): Promise<readonly Database[]> {
@@ -43,7 +42,7 @@ export function createDatabaseStore({ read, write, append, caches, roots, now }:
           .executeTakeFirst(),
       );
       if (result.numInsertedOrUpdatedRows === 1n) return toDatabase({ id, name, root: stored });
-      throw new ServiceError('DatabaseAlreadyExists', `There is a database ${quoteForMessage(name)} already.`);
+      throw new ServiceError('DatabaseAlreadyExists', `The database ${quoteForMessage(name)} already exists.`);
     },
 
     /** With its quota and all grants on it, which the next database of this name must not inherit. Refused unless empty. */
@@ -68,7 +67,7 @@ async function dropDatabase(sql: Sql, name: string): Promise<void> {
       hint: `Drop its ${content} first.`,
     });
   }
-  for (const trace of ['transactions', 'releases', 'renames'] as const) {
+  for (const trace of ['transactions', 'releases', 'renames', 'webhooks'] as const) {
     await sql.deleteFrom(trace).where('databaseId', '=', database.id).execute();
   }
   await sql.deleteFrom('grants').where('databaseName', '=', name).execute();

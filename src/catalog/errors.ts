@@ -11,13 +11,13 @@ export function catalogUnavailable(cause: unknown): ServiceError {
 }
 
 export function catalogFailed(cause: unknown): ServiceError {
-  return new ServiceError('Internal', 'The catalog could not do what was asked of it.', { cause });
+  return new ServiceError('Internal', 'The catalog failed to process the request.', { cause });
 }
 
 /** The transaction may be committed; or it is, and a power loss may undo it. */
 export function changeInDoubt(cause: unknown): ServiceError {
   return new ServiceError('ServiceUnavailable', 'It is not known whether the change was made.', {
-    hint: 'Look it up before you send it again.',
+    hint: 'Check before you send the request again.',
     cause,
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
@@ -25,7 +25,7 @@ export function changeInDoubt(cause: unknown): ServiceError {
 
 /** A row that others refer to is deleted only with its database or namespace: by another process, before this write. */
 export function belongingRemoved(cause: unknown): ServiceError {
-  return new ServiceError('ConcurrentModification', 'What this belongs to was removed by another request.', {
+  return new ServiceError('ConcurrentModification', 'Another request removed an object that this request needs.', {
     cause,
     retryAfterSeconds: RETRY_AFTER_SECONDS,
   });
@@ -34,6 +34,6 @@ export function belongingRemoved(cause: unknown): ServiceError {
 /** libsql cuts text at a NUL when it reads it back, and PostgreSQL refuses it; neither keeps a lone surrogate. */
 export function requireStorableText(text: string): void {
   if (text.includes('\u0000') || /\p{Cs}/u.test(text)) {
-    throw invalidInput(`The text ${quoteForMessage(text)} cannot be kept in the catalog.`);
+    throw invalidInput(`The text ${quoteForMessage(text)} cannot be stored in the catalog.`);
   }
 }

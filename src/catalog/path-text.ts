@@ -12,7 +12,7 @@ const NEXT_AFTER_SEPARATOR = '\u0020';
 export function toPathText(path: NamespacePath): string {
   for (const name of path) {
     if (name === '' || name.includes(SEPARATOR)) {
-      throw invalidInput(`The name ${quoteForMessage(name)} cannot be kept in the catalog.`);
+      throw invalidInput(`The name ${quoteForMessage(name)} cannot be stored in the catalog.`);
     }
   }
   return path.join(SEPARATOR);

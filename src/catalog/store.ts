@@ -1,11 +1,24 @@
 import { CamelCasePlugin, Kysely } from 'kysely';
-import type { Dialect, RawBuilder } from 'kysely';
+import type { CompiledQuery, Dialect, RawBuilder } from 'kysely';
 import type { CatalogTables } from './schema/rows.ts';
 
 export type Sql = Kysely<CatalogTables>;
 
-export function createSql(dialect: Dialect): Sql {
-  return new Kysely<CatalogTables>({ dialect, plugins: [new CamelCasePlugin()] });
+/** Runs a compiled statement and gives its rows, with the names of columns as they are in the database. */
+export type RunDirectly = (query: Pick<CompiledQuery, 'sql' | 'parameters'>) => readonly unknown[];
+
+const direct = new WeakMap<Sql, RunDirectly>();
+
+/** `runDirectly`: where the database is in this process, the layers above it cost more than a statement. */
+export function createSql(dialect: Dialect, runDirectly?: RunDirectly): Sql {
+  const sql = new Kysely<CatalogTables>({ dialect, plugins: [new CamelCasePlugin()] });
+  if (runDirectly !== undefined) direct.set(sql, runDirectly);
+  return sql;
+}
+
+/** `undefined`: statements run by `sql` itself. */
+export function findDirect(sql: Sql): RunDirectly | undefined {
+  return direct.get(sql);
 }
 
 /** Well below the number of values that a statement takes. */

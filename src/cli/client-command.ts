@@ -1,3 +1,4 @@
+import type { ApiClient } from '../client/api-client.ts';
 import { ClientError, ConnectionError } from '../client/client-error.ts';
 import { ERROR_KINDS } from '../errors/service-error.ts';
 import { UsageError, toJsonText } from './command.ts';
@@ -8,10 +9,10 @@ import { readArguments } from './options.ts';
 import type { Given, Option } from './options.ts';
 import { printResult, requireTable } from './session.ts';
 import type { Result, Session, TableSession } from './session.ts';
-import { paintFor } from './show/text.ts';
+import { loadTextWidth, paintFor, wrapText } from './show/text.ts';
 import { exitCodeOf, refusalToJson, showRefusal } from './show/show-refusal.ts';
 
-interface ClientCommand extends Pick<Command, 'words' | 'summary'> {
+interface ClientCommand<Client = ApiClient> extends Pick<Command, 'words' | 'summary'> {
   /** Names that it takes, such as `TABLE [NAMESPACE]`; empty for none. */
   readonly names: string;
   /** What help says in place of the summary. */
@@ -20,24 +21,44 @@ interface ClientCommand extends Pick<Command, 'words' | 'summary'> {
   readonly examples: readonly string[];
   /** What to do, in the words of this command, where the server's hint has those of its API. */
   readonly advice?: (error: ClientError) => string | undefined;
-  readonly run: (session: Session) => Promise<Result | number>;
+  /** What to do when no server answers. */
+  readonly startAdvice?: string;
+  readonly run: (session: Session<Client>) => Promise<Result | number>;
 }
 
-const JSON_OPTION: Option = { name: 'json', help: 'print JSON, for programs' };
+/** What a command speaks to. */
+interface Connection<Client> extends Omit<FoundServer, 'client'> {
+  readonly client: Client;
+  readonly close?: () => Promise<void>;
+}
+
+type Connect<Client> = (given: Given, terminal: Terminal) => Promise<Connection<Client>>;
+
+/** How usage stands for the options, which help lists. */
+export const OPTIONS_SLOT = '[options]';
+
+const JSON_OPTION: Option = { name: 'json', help: 'print JSON' };
 
 export function defineClientCommand(definition: ClientCommand): Command {
+  return defineConnectedCommand(definition, async (given, terminal) => findServer(given, terminal));
+}
+
+export function defineConnectedCommand<Client>(definition: ClientCommand<Client>, connect: Connect<Client>): Command {
   const { words, names, summary } = definition;
   const options = [...(definition.options ?? []), JSON_OPTION];
   return {
     words,
-    usage: [...slotsOf(names), ...options.map((option) => `[${flagOf(option)}]`)].join(' '),
+    usage: [...slotsOf(names), OPTIONS_SLOT].join(' '),
     summary,
-    help: helpOf(definition, options),
+    get help() {
+      return helpOf(definition, options);
+    },
     options: [...options, ...SERVER_OPTIONS],
     async run(argv, terminal) {
       const given = readArguments(argv, [...options, ...SERVER_OPTIONS]);
       requireNames(given, definition);
-      const found = findServer(given, terminal);
+      await loadTextWidth();
+      const found = await connect(given, terminal);
       const canvas = { paint: paintFor(terminal), width: widthFor(terminal) };
       const isJson = given.has('json');
       const session = { client: found.client, given, terminal, canvas, isJson, sqlTexts: new Map<string, string>() };
@@ -45,7 +66,12 @@ export function defineClientCommand(definition: ClientCommand): Command {
         const result = await definition.run(session);
         return typeof result === 'number' ? result : printResult(session, result);
       } catch (error) {
-        return report(error, session, (refusal) => definition.advice?.(refusal) ?? adviceOn(refusal, found));
+        const { startAdvice = START_ADVICE, advice } = definition;
+        return report(error, session, (failure) =>
+          failure instanceof ConnectionError ? startAdvice : (advice?.(failure) ?? adviceOn(failure, found)),
+        );
+      } finally {
+        await found.close?.();
       }
     },
   };
@@ -72,54 +98,70 @@ function widthFor({ columns, env }: Terminal): number {
   return columns ?? (/^[1-9]\d{1,3}$/.test(COLUMNS) ? Number(COLUMNS) : Number.POSITIVE_INFINITY);
 }
 
-function report(error: unknown, session: Session, advise: (error: ClientError) => string | undefined): number {
+type Advise = (error: ClientError | ConnectionError) => string | undefined;
+
+function report(error: unknown, session: Session<unknown>, advise: Advise): number {
   const { terminal, isJson } = session;
   terminal.status?.('');
   if (!(error instanceof ClientError) && !(error instanceof ConnectionError)) throw error;
-  const advice = error instanceof ConnectionError ? START_ADVICE : advise(error);
-  terminal.err(isJson ? toJsonText(refusalToJson(error)) : showRefusal(error, session, advice));
+  terminal.err(isJson ? toJsonText(refusalToJson(error)) : showRefusal(error, session, advise(error)));
   return exitCodeOf(error);
 }
 
-export const START_ADVICE = 'Start it with "tiltyard serve", or name another with --server URL.';
+export const START_ADVICE = 'Start it with "tiltyard serve", or give the address of another one with --server URL.';
 
-function adviceOn({ code, status, hint }: ClientError, { credential }: FoundServer): string | undefined {
-  if (code === ERROR_KINDS.TableNotFound.code && hint === undefined)
-    return '"tiltyard tables" lists those that are there.';
+const NAMESPACE_ADVICE =
+  'Run "tiltyard namespace list" to list them, or "tiltyard namespace create NAME" to create one.';
+
+function adviceOn(
+  { code, status, hint }: ClientError,
+  { credential }: Pick<FoundServer, 'credential'>,
+): string | undefined {
+  if (code === ERROR_KINDS.TableNotFound.code && hint === undefined) return 'Run "tiltyard tables" to list the tables.';
+  if (code === ERROR_KINDS.NamespaceNotFound.code && hint === undefined) return NAMESPACE_ADVICE;
   if (status !== 401) return undefined;
   return credential === undefined
     ? 'Give a key with --key, --key @FILE or TILTYARD_KEY.'
-    : `The credential came from ${credential}.`;
+    : `The credential is from ${credential}.`;
 }
 
-function requireNames({ names }: Given, { words, names: wanted }: ClientCommand): void {
+function requireNames({ names }: Given, { words, names: wanted }: Pick<ClientCommand, 'words' | 'names'>): void {
   const slots = slotsOf(wanted);
   const least = slots.filter((slot) => !slot.startsWith('[')).length;
   const most = slots.some((slot) => slot.endsWith('...')) ? Number.POSITIVE_INFINITY : slots.length;
   if (names.length >= least && names.length <= most) return;
   const problem =
-    names.length < least ? `${slots[names.length] ?? ''} is missing` : `"${names[slots.length]}" is one name too many`;
+    names.length < least
+      ? `${slots[names.length] ?? ''} is missing`
+      : `"${names[slots.length]}" is one argument too many`;
   const call = [...words, ...slots].join(' ');
-  throw new UsageError(`${problem}: tiltyard ${call}. See "tiltyard help ${words.join(' ')}".`);
+  throw new UsageError(`${problem}. Usage: tiltyard ${call}. Run "tiltyard help ${words.join(' ')}" for details.`);
 }
 
 function slotsOf(names: string): readonly string[] {
   return names === '' ? [] : names.split(' ');
 }
 
-function helpOf({ about, summary, examples }: ClientCommand, options: readonly Option[]): string {
+function helpOf({ about, summary, examples }: Omit<ClientCommand, 'run'>, options: readonly Option[]): string {
   return [
-    about ?? `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`,
+    ...wrapLines(about ?? `${summary.charAt(0).toUpperCase()}${summary.slice(1)}.`),
     '',
     'Options:',
     ...optionLines(options),
     '',
-    'Of every command that asks a server:',
+    'Connection options:',
     ...optionLines(SERVER_OPTIONS),
     '',
     examples.length === 1 ? 'Example:' : 'Examples:',
     ...examples.map((example) => `  tiltyard ${example}`),
   ].join('\n');
+}
+
+const HELP_WIDTH = 100;
+
+/** Indented lines are lists, and stay as they are. */
+function wrapLines(text: string): readonly string[] {
+  return text.split('\n').flatMap((line) => (line.startsWith(' ') ? [line] : wrapText(line, HELP_WIDTH)));
 }
 
 function optionLines(options: readonly Option[]): readonly string[] {

@@ -1,50 +1,58 @@
-import { findEngine } from '../app/installed-engine.ts';
 import { nearNameHint } from '../config/sources/names.ts';
 import { ERROR_KINDS, ServiceError } from '../errors/service-error.ts';
 import { readRelease } from '../release.ts';
-import { clientCommands, keyCommands, signingKeyCommands } from './access/credentials.ts';
+import { clientCommands, keyCommands } from './access/credentials.ts';
 import { databaseCommands } from './access/databases.ts';
 import { grantCommands } from './access/grants.ts';
 import { quotaCommands, usageCommand } from './access/quotas.ts';
+import { signingKeyCommands } from './access/signing-keys.ts';
+import { whoamiCommand } from './access/whoami.ts';
 import { benchCommand } from './bench/bench.ts';
 import { EXIT, UsageError, toJsonText } from './command.ts';
 import type { Command, Terminal } from './command.ts';
 import { deleteCommand, updateCommand } from './data/change-rows.ts';
 import { planCommand } from './data/plan.ts';
 import { queryCommand } from './data/query.ts';
+import { demoCommand } from './demo/demo.ts';
 import { backupCommand } from './files/backup.ts';
+import { webhookCommands } from './events/webhooks.ts';
 import { exportCommand } from './files/export.ts';
 import { importCommand } from './files/import.ts';
 import { restoreCommand } from './files/restore.ts';
+import { upsertCommand } from './files/upsert.ts';
 import { copyCatalogCommand } from './server/copy-catalog.ts';
 import { completionCommand } from './server/completion.ts';
 import { doctorCommand } from './server/doctor.ts';
 import { nodesCommand } from './server/nodes.ts';
 import { configCommand, serveCommand } from './server/serve.ts';
 import { columnCommands } from './tables/columns.ts';
+import { vectorCommand } from './tables/convert-vector.ts';
 import { describeCommand } from './tables/describe.ts';
+import { embeddingCommand } from './tables/embedding.ts';
 import { namespaceCommands } from './tables/namespaces.ts';
 import { viewCommands } from './tables/views.ts';
 import { dropCommand, managedCommand, optimizeCommand, renameCommand, tablesCommand } from './tables/tables.ts';
+import { diffCommand } from './versions/diff.ts';
 import { branchCommands, tagCommands, versionCommands } from './versions/history.ts';
 import { indexCommands } from './versions/indexes.ts';
 
 /** All commands; help, completion and `docs/commands.md` come from this list. */
 export const COMMAND_GROUPS: readonly { readonly title: string; readonly commands: readonly Command[] }[] = [
   {
-    title: 'The server',
+    title: 'Server',
     commands: [
       serveCommand,
+      demoCommand,
       configCommand,
       doctorCommand,
       nodesCommand,
       copyCatalogCommand,
       benchCommand,
-      completionCommand(() => COMMANDS),
+      completionCommand(() => ({ all: COMMANDS, find: findCommand })),
     ],
   },
   {
-    title: 'Tables, on a running server',
+    title: 'Tables',
     commands: [
       tablesCommand,
       describeCommand,
@@ -57,19 +65,24 @@ export const COMMAND_GROUPS: readonly { readonly title: string; readonly command
       optimizeCommand,
       managedCommand,
       ...columnCommands,
+      vectorCommand,
+      embeddingCommand,
       ...viewCommands,
       ...indexCommands,
       ...versionCommands,
+      diffCommand,
       ...tagCommands,
       ...branchCommands,
       ...namespaceCommands,
+      ...webhookCommands,
       usageCommand,
     ],
   },
-  { title: 'Files in and out', commands: [importCommand, exportCommand, backupCommand, restoreCommand] },
+  { title: 'Files', commands: [importCommand, upsertCommand, exportCommand, backupCommand, restoreCommand] },
   {
-    title: 'Access, in the data folder',
+    title: 'Access',
     commands: [
+      whoamiCommand,
       ...keyCommands,
       ...clientCommands,
       ...grantCommands,
@@ -85,9 +98,11 @@ const COMMANDS: readonly Command[] = COMMAND_GROUPS.flatMap(({ commands }) => co
 /** Chooses a command by its words, runs it, and returns the exit code. */
 export async function runCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
   if (argv[0] === 'help') return showHelp(argv.slice(1), terminal);
-  if (argv.some((word) => word === '--help' || word === '-h')) return showHelp(argv, terminal);
+  // Behind `--`, all words are names.
+  const options = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
+  if (options.some((word) => word === '--help' || word === '-h')) return showHelp(argv, terminal);
   if (argv[0] === '--version' || argv[0] === 'version') {
-    terminal.out(`${readRelease()}\n${describeEngine()}\n`);
+    terminal.out(`${readRelease()}\n${await describeEngine()}\n`);
     return EXIT.done;
   }
   const command = findCommand(argv);
@@ -102,7 +117,8 @@ export async function runCommand(argv: readonly string[], terminal: Terminal): P
   }
 }
 
-function describeEngine(): string {
+async function describeEngine(): Promise<string> {
+  const { findEngine } = await import('../app/installed-engine.ts');
   try {
     const { version, isFallback } = findEngine();
     return `engine ${version}${isFallback ? ' (fallback)' : ''}`;
@@ -134,9 +150,9 @@ function findCommand(argv: readonly string[]): Command | undefined {
 /** `tag` alone is the first word of several commands; anything else may be a typing error. */
 function unknownCommand([word = '']: readonly string[]): string {
   const family = familyOf(word);
-  if (family.length > 0) return `tiltyard: Say what to do with a ${word}:\n\n${commandLines(family)}`;
+  if (family.length > 0) return `tiltyard: "${word}" needs one more word:\n\n${commandLines(family)}`;
   const known = [...new Set(COMMANDS.map(({ words }) => words[0] ?? ''))];
-  return `tiltyard: There is no command "${word}".${nearNameHint(word, known)} "tiltyard help" lists them all.\n`;
+  return `tiltyard: The command "${word}" does not exist.${nearNameHint(word, known)} Run "tiltyard help" to list all commands.\n`;
 }
 
 /** The commands of several words that begin with this one. */
@@ -171,11 +187,11 @@ function isSystemError(error: unknown): error is NodeJS.ErrnoException {
 }
 
 const SYSTEM_ERRORS: Readonly<Record<string, string>> = {
-  ENOENT: 'is not there',
-  EACCES: 'may not be read or written by this user',
-  EPERM: 'may not be read or written by this user',
-  EISDIR: 'is a folder, and a file is wanted',
-  ENOTDIR: 'is below a file, where a folder is wanted',
+  ENOENT: 'does not exist',
+  EACCES: 'cannot be read or written: permission denied',
+  EPERM: 'cannot be read or written: permission denied',
+  EISDIR: 'is a folder, not a file',
+  ENOTDIR: 'is inside a file, not a folder',
   ENOSPC: 'cannot be written: the disk is full',
   EROFS: 'cannot be written: the disk is read-only',
 };
@@ -186,8 +202,7 @@ function overview(): string {
     `Tiltyard ${readRelease()}, the open server for Lance tables`,
     '',
     ...groups,
-    'Add --help to a command to see what it takes. Every setting is a flag, a variable and a key of the --config file:',
-    'see "tiltyard config" and docs/settings.md.',
+    'Run "tiltyard COMMAND --help" for its options and examples. "tiltyard config" lists the settings of the server.',
     '',
   ].join('\n');
 }

@@ -9,18 +9,19 @@ import type { Given, Option } from './options.ts';
 
 const DEFAULT_SERVER = 'http://127.0.0.1:2333';
 const DEFAULT_DATA = 'data';
+export const DEMO_DATA = 'tiltyard-demo';
 const KEY_FILE = 'admin.key';
 
 /** How every command that is a client finds its server. */
 export const SERVER_OPTIONS: readonly Option[] = [
-  { name: 'server', value: 'URL', help: `address of the server; TILTYARD_URL, else ${DEFAULT_SERVER}` },
+  { name: 'server', value: 'URL', help: `address of the server (default: TILTYARD_URL, or ${DEFAULT_SERVER})` },
   {
     name: 'key',
     value: 'KEY',
-    help: 'API key, or @FILE that holds it; TILTYARD_KEY, else data/admin.key of a server here',
+    help: 'API key, or @FILE with it (default: TILTYARD_KEY, or admin.key of a server on this machine)',
   },
-  { name: 'token', value: 'TOKEN', help: 'access token in place of a key, or @FILE; TILTYARD_TOKEN' },
-  { name: 'database', value: 'NAME', help: 'database to work in; TILTYARD_DATABASE, else the default one' },
+  { name: 'token', value: 'TOKEN', help: 'access token instead of a key, or @FILE with it (default: TILTYARD_TOKEN)' },
+  { name: 'database', value: 'NAME', help: 'database (default: TILTYARD_DATABASE, or "default")' },
 ];
 
 export interface FoundServer {
@@ -29,14 +30,19 @@ export interface FoundServer {
   readonly credential: string | undefined;
 }
 
-export function findServer(given: Given, { env }: Terminal): FoundServer {
+export function findServer(
+  given: Given,
+  { env }: Pick<Terminal, 'env'>,
+  options: Pick<ClientOptions, 'answerSecondsMax'> = {},
+): FoundServer {
   // An empty variable counts as absent.
   const variable = (name: string): string | undefined => env[name] || undefined;
   const url = requireUrl(given.value('server') ?? variable('TILTYARD_URL') ?? DEFAULT_SERVER);
   const database = given.value('database') ?? variable('TILTYARD_DATABASE');
-  const keyFile = join(variable('TILTYARD_DATA') ?? DEFAULT_DATA, KEY_FILE);
-  const { source, ...credential } = findCredential(given, variable) ?? findKeyFile(keyFile, url);
-  return { client: new ApiClient({ url: url.href, database, ...credential }), credential: source };
+  const data = variable('TILTYARD_DATA');
+  const { source, ...credential } =
+    findCredential(given, variable) ?? findKeyFile(data === undefined ? [DEFAULT_DATA, DEMO_DATA] : [data], url);
+  return { client: new ApiClient({ url: url.href, database, ...credential, ...options }), credential: source };
 }
 
 function requireUrl(text: string): URL {
@@ -67,19 +73,21 @@ function findCredential(given: Given, variable: (name: string) => string | undef
 }
 
 /** Only for a server on this machine: the administrator's key is never sent elsewhere unasked. */
-function findKeyFile(file: string, url: URL): Credential {
+function findKeyFile(folders: readonly string[], url: URL): Credential {
   if (!isLoopback(url.hostname.replaceAll(/[[\]]/g, ''))) return {};
-  try {
-    return { key: requireSecret(file, readFileSync(file, 'utf8')), source: file };
-  } catch (error) {
-    if (error instanceof UsageError) throw error;
-    return {};
+  for (const file of folders.map((folder) => join(folder, KEY_FILE))) {
+    try {
+      return { key: requireSecret(file, readFileSync(file, 'utf8')), source: file };
+    } catch (error) {
+      if (error instanceof UsageError) throw error;
+    }
   }
+  return {};
 }
 
 /** Only characters that a header may hold. */
 function requireSecret(source: string, text: string): string {
   const secret = text.trim();
   if (/^[\u0021-\u007e]+$/.test(secret)) return secret;
-  throw new UsageError(`${source} holds no key: it is empty, or has characters that a key never has.`);
+  throw new UsageError(`${source} is not a key: it is empty or has invalid characters.`);
 }

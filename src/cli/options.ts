@@ -34,7 +34,7 @@ export function readArguments(argv: readonly string[], options: readonly Option[
     else if (isOption) {
       const [{ name, repeats }, value] = readOption(word, rest, options);
       const earlier = found.get(name) ?? [];
-      if (earlier.length > 0 && repeats !== true) throw new UsageError(`--${name} is given twice.`);
+      if (earlier.length > 0 && repeats !== true) throw new UsageError(`--${name} was given twice.`);
       found.set(name, [...earlier, value]);
     } else names.push(word);
   }
@@ -57,7 +57,7 @@ function readOption(word: string, rest: string[], options: readonly Option[]): r
   const option = options.find(({ name, short }) => flag === `--${name}` || flag === `-${short}`);
   if (option === undefined) {
     const known = options.map(({ name }) => `--${name}`);
-    const hint = nearNameHint(flag, known) || ` It has ${known.join(', ')}.`;
+    const hint = nearNameHint(flag, known) || ` Its options are ${known.join(', ')}.`;
     throw new UsageError(`This command has no option ${flag}.${hint}`);
   }
   const isSwitch = option.value === undefined;
@@ -75,16 +75,16 @@ export function readNumber(given: Given, name: string, minimum: number): number 
   if (text === undefined) return undefined;
   const value = /^\d{1,16}$/.test(text) ? Number(text) : Number.NaN;
   if (Number.isSafeInteger(value) && value >= minimum) return value;
-  throw new UsageError(`--${name} must be a whole number from ${minimum} on, not "${text}".`);
+  throw new UsageError(`--${name} must be a whole number of at least ${minimum}, not "${text}".`);
 }
 
-/** The recall that a search or an index shall have; `undefined` when it was not given. */
+/** The recall target of a search or an index; `undefined` when it was not given. */
 export function readRecall(given: Given): number | undefined {
   const text = given.value('recall');
   if (text === undefined) return undefined;
   const recall = Number(text);
   if (recall > 0 && recall <= 1) return recall;
-  throw new UsageError(`--recall is ${text}; give a share above 0 and up to 1, such as 0.95.`);
+  throw new UsageError(`--recall must be above 0 and at most 1, such as 0.95, not "${text}".`);
 }
 
 /** One of the choices; `undefined` when it was not given. */

@@ -15,8 +15,8 @@ import type { Canvas } from './show/draw-table.ts';
 import { paintForErrors, visibleText } from './show/text.ts';
 
 /** One run of a command that is a client of a server. */
-export interface Session {
-  readonly client: ApiClient;
+export interface Session<Client = ApiClient> {
+  readonly client: Client;
   readonly given: Given;
   readonly terminal: Terminal;
   readonly canvas: Canvas;
@@ -59,10 +59,10 @@ export function showPath(path: NamespacePath): string {
   return formatPath(path, '/');
 }
 
-export const BRANCH_OPTION = { name: 'branch', value: 'NAME', help: 'branch to work on; the main one when absent' };
+export const BRANCH_OPTION = { name: 'branch', value: 'NAME', help: 'branch (default: main)' };
 
 export const STATE_OPTIONS: readonly Option[] = [
-  { name: 'at', value: 'VERSION', help: 'as of a version, given by its number or by a tag' },
+  { name: 'at', value: 'VERSION', help: 'read an earlier version, given as a number or a tag' },
   BRANCH_OPTION,
 ];
 
@@ -76,7 +76,7 @@ export async function readState({ client, table, given }: TableSession): Promise
   const branch = readBranch(given);
   if (at === undefined) return branch;
   if (/^\d{1,15}$/.test(at)) return { version: Number(at), ...branch };
-  if (given.has('branch')) throw new UsageError('A tag names a branch itself: give --at TAG without --branch.');
+  if (given.has('branch')) throw new UsageError('Give --at TAG without --branch: a tag belongs to one branch.');
   const tagged = await tagVersion(client, table, { tag: at });
   return { version: tagged.version, ...defined({ branch: tagged.branch }) };
 }
@@ -88,23 +88,28 @@ export interface Result {
   readonly text: string;
   /** For people on the error output when the text is empty. */
   readonly none?: string;
+  /** For people on the error output, after the text. */
+  readonly notice?: string;
   readonly code?: number;
 }
 
 /** Returns the exit code. */
-export function printResult({ terminal, isJson }: Session, { reply, text, none, code = EXIT.done }: Result): number {
+export function printResult({ terminal, isJson }: Pick<Session, 'terminal' | 'isJson'>, result: Result): number {
+  const { reply, text, none, notice, code = EXIT.done } = result;
   // The context of a reply repeats its headers.
-  terminal.out(isJson ? toJsonText({ ...reply, context: undefined }) : text);
-  if (!isJson && text === '' && none !== undefined) terminal.err(`${none}\n`);
+  terminal.out(isJson ? toJsonText(Array.isArray(reply) ? reply : { ...reply, context: undefined }) : text);
+  if (isJson) return code;
+  if (text === '' && none !== undefined) terminal.err(`${none}\n`);
+  if (notice !== undefined) terminal.err(`${notice}\n`);
   return code;
 }
 
-export const YES_OPTION: Option = { name: 'yes', short: 'y', help: 'do it without being asked' };
+export const YES_OPTION: Option = { name: 'yes', short: 'y', help: 'do not ask for confirmation' };
 
 /** Whether the person at the terminal agrees; without a terminal, --yes is required. */
 export async function confirm({ given, terminal }: Session, question: string): Promise<boolean> {
   if (given.has('yes')) return true;
-  if (terminal.ask === undefined) throw new UsageError(`${question} There is no terminal to confirm it: add --yes.`);
+  if (terminal.ask === undefined) throw new UsageError(`${question} This is not a terminal: add --yes to confirm.`);
   const reply = await terminal.ask(`${paintForErrors(terminal).yellow(question)} [y/N] `);
   if (/^y(es)?$/i.test(reply.trim())) return true;
   terminal.err('Nothing was changed.\n');

@@ -36,6 +36,9 @@ export interface Call {
 
 const ANSWER_SECONDS_MAX = 300;
 
+/** Calls whose replies are JSON. */
+export type JsonClient = Pick<ApiClient, 'json'>;
+
 /**
  * The server's API over `fetch`, in Node and in browsers. `json` is for JSON replies, `open` for replies that are read as
  * they arrive. Both throw a `ClientError` for a refusal, and a `ConnectionError` when there was no reply.
@@ -43,11 +46,13 @@ const ANSWER_SECONDS_MAX = 300;
 export class ApiClient {
   readonly url: string;
   readonly database: string | undefined;
+  readonly credential: 'key' | 'token';
   readonly #options: ClientOptions;
 
   constructor(options: ClientOptions) {
     this.url = options.url.replace(/\/+$/, '');
     this.database = options.database;
+    this.credential = options.token === undefined ? 'key' : 'token';
     this.#options = options;
   }
 
@@ -85,7 +90,7 @@ export class ApiClient {
   async #fetch(url: string, call: Call): Promise<Response> {
     const { answerSecondsMax: seconds = ANSWER_SECONDS_MAX, fetch: send = fetch } = this.#options;
     const late = new AbortController();
-    const abort = (): void => late.abort(new Error(`the answer took longer than ${seconds} s`));
+    const abort = (): void => late.abort(new Error(`there was no reply within ${seconds} s`));
     // Cleared when the reply begins, unlike `AbortSignal.timeout`: the body may take as long as its reader needs.
     const timer = call.bytes === undefined ? setTimeout(abort, seconds * 1000) : undefined;
     try {

@@ -1,6 +1,6 @@
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import { DEFAULT_DELIMITER, formatPath } from '../model/identifier.ts';
-import type { ApiClient, Call } from './api-client.ts';
+import type { ApiClient, Call, JsonClient } from './api-client.ts';
 import type { JobReply } from '../wire/jobs.ts';
 
 export function tableAddress(table: TablePath, action: string): string {
@@ -54,7 +54,7 @@ const PAGES_MAX = 100_000;
 /** The items of a listing, page by page. With a body it is read with POST, else with GET. */
 // oxlint-disable-next-line typescript/no-unnecessary-type-parameters -- Callers name the shape of a page.
 export async function* readItems<Reply extends Page, Item>(
-  client: ApiClient,
+  client: JsonClient,
   address: string,
   itemsOf: (page: Reply) => Iterable<Item>,
   body?: object,

@@ -14,7 +14,7 @@ export class ClientError extends Error {
   readonly retryAfterSeconds: number | undefined;
 
   constructor({ status, headers }: Response, body: Partial<ErrorBody>) {
-    const message = body.error || body.detail || `The server answered with the status ${status}.`;
+    const message = body.error || body.detail || `The server responded with status ${status}.`;
     super(message);
     this.name = 'ClientError';
     this.status = status;
@@ -39,7 +39,7 @@ export class ConnectionError extends Error {
     const code = causes
       .map((each) => ('code' in each ? each.code : undefined))
       .find((each) => typeof each === 'string');
-    const reason = (code && REASONS[code]) ?? causes.at(-1)?.message ?? 'the reason is not known';
+    const reason = (code && REASONS[code]) ?? causes.at(-1)?.message ?? 'the reason is unknown';
     super(`The server at ${url} did not answer: ${reason}.`, { cause });
     this.name = 'ConnectionError';
     this.url = url;
@@ -48,18 +48,18 @@ export class ConnectionError extends Error {
 }
 
 const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing listens there',
-  ENOTFOUND: 'the name of the host is not known',
-  EAI_AGAIN: 'the name of the host cannot be looked up',
+  ECONNREFUSED: 'nothing is listening there',
+  ENOTFOUND: 'the host name is unknown',
+  EAI_AGAIN: 'the host name cannot be resolved',
   ECONNRESET: 'the connection was closed',
   EPIPE: 'the connection was closed',
   UND_ERR_SOCKET: 'the connection was closed',
   ETIMEDOUT: 'the connection took too long',
   UND_ERR_CONNECT_TIMEOUT: 'the connection took too long',
-  UND_ERR_HEADERS_TIMEOUT: 'the answer took too long',
-  UND_ERR_BODY_TIMEOUT: 'the answer stopped coming',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is signed by nobody who is trusted',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is signed by nobody who is trusted',
+  UND_ERR_HEADERS_TIMEOUT: 'the reply took too long',
+  UND_ERR_BODY_TIMEOUT: 'the reply stopped arriving',
+  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted',
+  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted',
 };
 
 const CAUSES_MAX = 4;

@@ -7,10 +7,12 @@ import type {
   DeleteBody,
   DeleteReply,
   InsertReply,
+  MergeInsertReply,
   QueryTableBody,
   UpdateTableBody,
   UpdateTableReply,
 } from '../wire/data.ts';
+import type { ChangedRow, DiffTableBody, DiffTableReply } from '../wire/history/diffs.ts';
 import { ARROW_STREAM, NDJSON } from './api-client.ts';
 import type { ApiClient, BytesToSend, Call } from './api-client.ts';
 import { tableAddress, tableOperation } from './calls.ts';
@@ -68,16 +70,35 @@ const LARGE_INTEGER = /[:[,]\s*-?\d{16}/;
 /** Of a name that occurs twice, the last value counts, as in `JSON.parse`. */
 const AS_JSON_PARSE: ParseOptions = { parseNumber, onDuplicateKey: ({ newValue }) => newValue };
 
-/** Integers that no JavaScript number holds exactly become a `bigint`. */
 function parseRow(line: string): JsonRow {
-  const row: unknown = LARGE_INTEGER.test(line) ? parse(line, undefined, AS_JSON_PARSE) : JSON.parse(line);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server writes one object per line.
-  return row as JsonRow;
+  return parseExact(line) as JsonRow;
+}
+
+/** Integers that no JavaScript number holds exactly become a `bigint`. */
+function parseExact(text: string): unknown {
+  return LARGE_INTEGER.test(text) ? parse(text, undefined, AS_JSON_PARSE) : JSON.parse(text);
 }
 
 function parseNumber(text: string): number | bigint {
   const value = Number(text);
   return /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value;
+}
+
+/** A row that differs between two versions. */
+export type RowDifference = Omit<ChangedRow, 'key' | 'before' | 'after'> & {
+  readonly key: JsonRow;
+  readonly before?: JsonRow;
+  readonly after?: JsonRow;
+};
+
+export type TableDiff = Omit<DiffTableReply, 'rows'> & { readonly rows: readonly RowDifference[] };
+
+/** Which rows differ between two versions. */
+export async function diffTable(client: ApiClient, table: TablePath, body: DiffTableBody): Promise<TableDiff> {
+  const text = await client.text(tableAddress(table, 'diff'), { json: body, accept: 'application/json' });
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The reply of the operation.
+  return parseExact(text) as TableDiff;
 }
 
 /** Runs the query, and says what each step cost. */
@@ -97,4 +118,46 @@ export async function insertRows(
   call: Pick<Call, 'query' | 'headers' | 'signal'> = {},
 ): Promise<InsertReply> {
   return client.json(tableAddress(table, 'insert'), { ...call, bytes });
+}
+
+interface MergeOptions extends Pick<Call, 'query' | 'headers' | 'signal'> {
+  /** The columns that rows are matched on. */
+  readonly on: readonly string[];
+}
+
+/** Merges the rows of an Arrow stream by key; the query says what happens to which rows. */
+export async function mergeRows(
+  client: ApiClient,
+  table: TablePath,
+  bytes: BytesToSend,
+  { on, ...call }: MergeOptions,
+): Promise<MergeInsertReply> {
+  const address = tableAddress(table, 'merge_insert');
+  const keys = new URLSearchParams(on.map((column): [string, string] => ['on', column]));
+  return client.json(`${address}${address.includes('?') ? '&' : '?'}${keys.toString()}`, { ...call, bytes });
+}
+
+interface UpsertOptions extends Pick<Call, 'headers' | 'signal'> {
+  /** The columns that rows are matched on. */
+  readonly on: readonly string[];
+  readonly branch?: string | undefined;
+  /** SQL: rows of the table that match no row that was sent are deleted where it is true. */
+  readonly deleteWhere?: string | undefined;
+}
+
+/** Updates the rows that match those of an Arrow stream, and inserts the others. */
+export async function upsertRows(
+  client: ApiClient,
+  table: TablePath,
+  bytes: BytesToSend,
+  { on, branch, deleteWhere, ...call }: UpsertOptions,
+): Promise<MergeInsertReply> {
+  const query = {
+    branch,
+    when_matched_update_all: true,
+    when_not_matched_insert_all: true,
+    when_not_matched_by_source_delete: deleteWhere === undefined ? undefined : true,
+    when_not_matched_by_source_delete_filt: deleteWhere,
+  };
+  return mergeRows(client, table, bytes, { ...call, on, query });
 }

@@ -19,7 +19,7 @@ type Plain = 'data' | 'host' | 'port' | 'basePath' | 'hostSuffix' | 'adminKey' |
 
 /**
  * All settings, read once and checked together. Plain data, so that it can be sent to the worker. `adminKey`,
- * `catalog.url`, `node.secret` and the values of `storage.options` are secret: never log them.
+ * `catalog.url`, `node.secret`, `embeddings.apiKey` and the values of `storage.options` are secret: never log them.
  */
 export interface Config extends Pick<ResolvedValues, Plain> {
   readonly tls: { readonly certFile: string; readonly keyFile: string } | undefined;
@@ -32,6 +32,10 @@ export interface Config extends Pick<ResolvedValues, Plain> {
   readonly node: Group<'node'>;
   readonly log: Group<'log'>;
   readonly metrics: Group<'metrics'>;
+  readonly mcp: Group<'mcp'>;
+  readonly webhooks: Group<'webhooks'>;
+  /** Without a `url` there is no provider. */
+  readonly embeddings: Group<'embeddings'>;
   readonly limits: Limits;
   /** Every setting as an operator may see it. */
   readonly shown: readonly ShownSetting[];
@@ -59,6 +63,9 @@ export function toConfig(values: ResolvedValues, shown: readonly ShownSetting[])
     node: group(values, 'node'),
     log: group(values, 'log'),
     metrics: group(values, 'metrics'),
+    mcp: group(values, 'mcp'),
+    webhooks: group(values, 'webhooks'),
+    embeddings: group(values, 'embeddings'),
     limits: limitsOf(values),
     shown,
   });

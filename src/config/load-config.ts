@@ -37,7 +37,7 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
 /** Later ones overrule earlier ones. */
 function readSources(input: ConfigInput, folder: string): readonly Source[] {
   const flags = readFlags(input.argv);
-  const environment = readEnvironment(input.env);
+  const environment = readEnvironment(input.env, (path) => input.readFile(resolve(folder, path)));
   const file = [...environment.given, ...flags.given].findLast((given) => given.name === 'config')?.raw;
   if (typeof file !== 'string' || file === '') return [environment, flags];
   return [readConfigFile(resolve(folder, file), input.readFile), environment, flags];
@@ -92,18 +92,28 @@ function checkTogether(values: ResolvedValues, origins: ReadonlyMap<string, stri
     faults.push('tls.cert and tls.key go together: give both or neither.');
   }
   if (values['auth.issuers'].some(({ issuer }) => issuer === values['auth.issuerUrl'])) {
-    faults.push('auth.issuerUrl is also one of auth.issuers: an address stands for one issuer.');
+    faults.push('auth.issuerUrl is also in auth.issuers: each address can belong to only one issuer.');
   }
   if (!isLoopback(values.host) && !values['auth.required'] && !values['auth.allowOpenNetwork']) {
     faults.push(
-      `The server would be open to everyone who reaches ${values.host}. Keep auth.required, listen on a loopback host, ` +
-        'or set auth.allowOpenNetwork if that is wanted.',
+      `Without authentication, anyone who can reach ${values.host} could use the server. Keep auth.required, listen on a loopback host, ` +
+        'or set auth.allowOpenNetwork if this is intended.',
     );
   }
   if (values['catalog.url'] !== undefined && origins.has('catalogFile')) {
-    faults.push('catalog.url and catalogFile name two catalogs: give one of them.');
+    faults.push('catalog.url and catalogFile are two different catalogs: give only one of them.');
   }
-  return [...faults, ...checkNode(values)];
+  return [...faults, ...checkNode(values), ...checkEmbeddings(values)];
+}
+
+/** A text is embedded with no model that the operator did not name: some cost a hundred times as much as others. */
+function checkEmbeddings(values: ResolvedValues): readonly string[] {
+  const { 'embeddings.url': url, 'embeddings.apiKey': key, 'embeddings.models': models } = values;
+  if (url === undefined && (key !== undefined || models.length > 0)) {
+    return ['embeddings.apiKey and embeddings.models need embeddings.url, the address of the API.'];
+  }
+  if (url === undefined || models.length > 0) return [];
+  return ['embeddings.url needs embeddings.models: name the models that texts may be embedded with.'];
 }
 
 /** What several nodes need to share. */
@@ -116,14 +126,14 @@ function checkNode(values: ResolvedValues): readonly string[] {
   if (url === undefined) return faults;
   if (values['catalog.url'] === undefined) {
     faults.push(
-      'node.url needs catalog.url: a catalog in SQLite serves one node. Set catalog.url to a PostgreSQL database that ' +
-        'all nodes reach, or leave node.url out.',
+      'node.url needs catalog.url: a SQLite catalog supports only one node. Set catalog.url to a PostgreSQL database that ' +
+        'all nodes can reach, or omit node.url.',
     );
   }
   if (!isObjectStore(root)) {
     faults.push(
       `node.url needs a storage root that all nodes share, and ${root} is a local folder. Set storage.root to an ` +
-        's3://, gs:// or az:// address, or leave node.url out.',
+        's3://, gs:// or az:// address, or omit node.url.',
     );
   }
   return faults;

@@ -15,6 +15,11 @@ export interface Owner {
   readonly address: string | undefined;
 }
 
+export interface LocateOptions {
+  /** What was found a moment ago will do: the caller notices when another node owns the table by now. */
+  readonly mayBeOutdated?: boolean;
+}
+
 /** Which process may write to a table. */
 export interface Coordination {
   /** Throws `NotOwner` when another node may. Takes a table that no node owns. */
@@ -22,7 +27,7 @@ export interface Coordination {
   /** As `own`, and takes the table from a node that is alive, once that has no write pending: for a batch of tables. */
   claim(table: Pick<TableRecord, 'id'>): Promise<Ownership>;
   /** The owner, when it is another node. Takes a table that no node owns. */
-  locate(table: Pick<TableRecord, 'id'>): Promise<Owner | undefined>;
+  locate(table: Pick<TableRecord, 'id'>, options?: LocateOptions): Promise<Owner | undefined>;
   /** What earlier owners have left is resolved. */
   settle(tableId: string): void;
   /** Another node has taken the table over. */

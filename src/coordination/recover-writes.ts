@@ -40,7 +40,7 @@ export async function recoverWrites(settings: RecoverySettings) {
   const retry = async (failure: unknown): Promise<void> => {
     let cause = failure;
     for (let wait = retryMilliseconds.first; ; wait = Math.min(2 * wait, retryMilliseconds.longest)) {
-      gate.close('earlier writes are recovered, which needs space on the disk of the server');
+      gate.close('earlier writes are recovered, which needs free disk space on the server');
       telemetry.emit({ kind: 'writes-paused', retryMilliseconds: wait, cause });
       await sleep(wait, undefined, { signal }).catch(() => {});
       if (signal.aborted) return;

@@ -4,7 +4,7 @@ import type { Catalog, Lease } from '../catalog/catalog.ts';
 import { NotOwner } from '../errors/not-owner.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import type { Coordination, Owner, Ownership } from './coordination.ts';
+import type { Coordination, LocateOptions, Owner, Ownership } from './coordination.ts';
 
 type Table = Pick<TableRecord, 'id'>;
 
@@ -17,6 +17,9 @@ const CLAIM_PAUSE_MILLISECONDS = 20;
 /** Past it the least recently written ones are looked up again; their leases stay. */
 const KNOWN_MAX = 10_000;
 
+/** For how long a node that owns a table is remembered. */
+const REMEMBERED_MILLISECONDS = 1000;
+
 /**
  * Several nodes: each table is written by the node that has its lease. What this node knows of leases may be outdated: the
  * journal compares the epoch in the transactions that begin and record a write.
@@ -26,6 +29,8 @@ export class TableLeases implements Coordination {
   readonly #nodeId: string;
   readonly #telemetry: Telemetry;
   readonly #ours = new LRUCache<string, Ownership>({ max: KNOWN_MAX });
+  /** Of other nodes, as the catalog said last. */
+  readonly #others = new LRUCache<string, Owner>({ max: KNOWN_MAX, ttl: REMEMBERED_MILLISECONDS });
   /** Concurrent writes of a table share one query. */
   readonly #taking = new Map<string, Promise<Owner | Ownership>>();
   /** Once this node shuts down: resolves when other nodes may take its tables. */
@@ -63,9 +68,11 @@ export class TableLeases implements Coordination {
     }
   }
 
-  async locate(table: Table): Promise<Owner | undefined> {
+  async locate(table: Table, { mayBeOutdated = false }: LocateOptions = {}): Promise<Owner | undefined> {
     if (this.#released !== undefined) return this.#locateAfterRelease(table.id, this.#released);
     if (this.#ours.has(table.id)) return undefined;
+    const remembered = mayBeOutdated ? this.#others.get(table.id) : undefined;
+    if (remembered !== undefined) return remembered;
     const found = await this.#take(table.id);
     return 'nodeId' in found ? found : undefined;
   }
@@ -89,6 +96,7 @@ export class TableLeases implements Coordination {
   /** Other nodes may have taken over any table. */
   forget(): void {
     this.#ours.clear();
+    this.#others.clear();
   }
 
   /** For a shutdown: new writes wait until those that run have ended, and then go to other nodes. */
@@ -125,7 +133,10 @@ export class TableLeases implements Coordination {
   async #ask(tableId: string): Promise<Owner | Ownership> {
     // A read is cheap; the transaction that takes a lease waits for all others.
     const holder = await this.#catalog.leases.find(tableId);
-    if (holder !== undefined && holder.nodeId !== this.#nodeId) return holder;
+    if (holder !== undefined && holder.nodeId !== this.#nodeId) {
+      this.#others.set(tableId, holder);
+      return holder;
+    }
     if (this.#released !== undefined) throw new NotOwner();
     const lease = await this.#catalog.leases.take(tableId);
     return lease.kind === 'held' ? lease : this.#keep(tableId, lease);

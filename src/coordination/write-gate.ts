@@ -38,7 +38,7 @@ export class WriteGate {
 
 function paused(message: string, cause?: unknown): ServiceError {
   return new ServiceError('ServiceUnavailable', message, {
-    hint: 'Reads work meanwhile.',
+    hint: 'Reads are not affected.',
     retryAfterSeconds: RETRY_AFTER_SECONDS,
     cause,
   });

@@ -4,16 +4,19 @@ import { guardSql } from '../guard/sql/guard-sql.ts';
 import type { EnterPhase, Job, Jobs, NewJob, StartedJob } from '../jobs/jobs.ts';
 import type { EngineLimits, SqlLimits } from '../model/limits.ts';
 import type { GuardedSql } from '../model/query.ts';
-import { locationKey } from '../model/table.ts';
+import { MAIN_BRANCH, locationKey } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
-import type { Writes } from '../writes/writes.ts';
+import type { SizeQuotas } from '../quotas/size-quotas.ts';
+import type { WriteRequest, Writes } from '../writes/writes.ts';
 import { requireOwnSuccess, toOwnRequest } from './own-write.ts';
+import { openTableJobs } from './table-jobs.ts';
 
 export interface BackfillsParts {
   readonly engine: Engine;
   readonly catalog: Pick<Catalog, 'tables'>;
   readonly writes: Writes;
   readonly jobs: Jobs;
+  readonly sizeQuotas: Pick<SizeQuotas, 'refresh'>;
   readonly limits: { readonly engine: Pick<EngineLimits, 'backfillBytes'>; readonly sql: SqlLimits };
 }
 
@@ -41,34 +44,34 @@ const KIND = 'backfill_column';
  */
 export class Backfills {
   readonly #parts: BackfillsParts;
+  readonly #startJob: (request: BackfillRequest) => StartedJob<Backfilled>;
 
   constructor(parts: BackfillsParts) {
     this.#parts = parts;
-    parts.jobs.registerKind(KIND, async (job) => this.#resume(job));
-  }
-
-  /** Refuses what cannot be done. */
-  async start(request: BackfillRequest): Promise<StartedJob<Backfilled>> {
-    const { engine, jobs } = this.#parts;
-    const { table, branch, column } = request;
-    await engine.computed.check({ location: table.location, branch }, { column, where: this.#guard(request) });
-    return jobs.start(toSubject(request), async (enter) => this.#run(request, enter));
-  }
-
-  async #resume(job: Job) {
-    const { subject, id } = job;
-    const table = await this.#parts.catalog.tables.findById(subject.tableId);
-    if (table === undefined) return undefined;
-    const { column, where, branch } = subject.spec;
-    const request: BackfillRequest = {
-      table,
-      column: String(column),
-      where: typeof where === 'string' ? where : undefined,
-      branch: typeof branch === 'string' ? branch : undefined,
-      caller: subject.caller,
-      requestId: id,
+    const run = async (request: BackfillRequest, enter: EnterPhase) => {
+      try {
+        return await this.#run(request, enter);
+      } finally {
+        // A size that cannot be measured now is measured after the next write.
+        await parts.sizeQuotas.refresh(request.table).catch(() => {});
+      }
     };
-    return { subject: toSubject(request), work: async (enter: EnterPhase) => this.#run(request, enter) };
+    this.#startJob = openTableJobs(parts, { kind: KIND, toSubject, readRequest, run });
+  }
+
+  /** Refuses what cannot be done, and what a quota has no room for; texts and lists may turn out to need more. */
+  async start(request: BackfillRequest, admit: WriteRequest['admit']): Promise<StartedJob<Backfilled>> {
+    const { computed } = this.#parts.engine;
+    const { table, branch = MAIN_BRANCH, column } = request;
+    const target = { location: table.location, branch: request.branch };
+    const filled = { column, where: this.#guard(request) };
+    // Branches count for no quota.
+    if (admit === undefined || branch !== MAIN_BRANCH) await computed.check(target, filled);
+    else {
+      const { rows, bytes } = await computed.countOpen(target, filled);
+      if (rows > 0) await admit({ rows: 0, bytes: Math.max(1, bytes) });
+    }
+    return this.#startJob(request);
   }
 
   async #run(request: BackfillRequest, enter: EnterPhase): Promise<Backfilled> {
@@ -127,6 +130,18 @@ function toResult(rows: number, sourceVersion: number, version: number): Backfil
     rows_remaining: 0,
     source_version: sourceVersion,
     published_version: version,
+  };
+}
+
+function readRequest(table: TableRecord, { subject, id }: Job): BackfillRequest {
+  const { column, where, branch } = subject.spec;
+  return {
+    table,
+    column: String(column),
+    where: typeof where === 'string' ? where : undefined,
+    branch: typeof branch === 'string' ? branch : undefined,
+    caller: subject.caller,
+    requestId: id,
   };
 }
 

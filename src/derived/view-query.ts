@@ -42,7 +42,10 @@ function guardStable(text: string, use: SqlUse, limits: SqlLimits): GuardedSql {
   const sql = guardSql(text, use, limits);
   const volatile = findVolatile(sql);
   if (volatile === undefined) return sql;
-  throw invalidInput(`In ${use.field}: ${quoteForMessage(volatile)} gives another value each time.`, 'Leave it out.');
+  throw invalidInput(
+    `In ${use.field}: ${quoteForMessage(volatile)} returns a different value on each call.`,
+    'Remove it.',
+  );
 }
 
 /** The rows of a result as chunks of about this size. `onChunk` is called before each. */

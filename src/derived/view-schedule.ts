@@ -52,7 +52,9 @@ export class ViewSchedule {
   async poll(): Promise<void> {
     if (this.#isPolling) return;
     this.#isPolling = true;
-    const { catalog, telemetry } = this.#parts;
+    const { catalog, telemetry, now } = this.#parts;
+    // Also of views that were dropped.
+    for (const [id, time] of this.#notBefore) if (time <= now()) this.#notBefore.delete(id);
     try {
       const views = await catalog.tables.listWithProperty(VIEW_PROPERTY, {
         after: this.#after,
@@ -60,7 +62,7 @@ export class ViewSchedule {
       });
       // The next time goes on behind these, and then begins again.
       this.#after = views.length < POLLED_MAX ? '' : (views.at(-1)?.id ?? '');
-      for (const view of views) await this.#refreshIfDue(view);
+      for (const view of views) await this.#refreshIfDue(view).catch((cause: unknown) => this.#failed(view, cause));
     } catch (cause) {
       telemetry.emit({ kind: 'background-failed', task: 'looking for views to refresh', cause });
     } finally {
@@ -69,18 +71,34 @@ export class ViewSchedule {
   }
 
   async #refreshIfDue(view: TableRecord): Promise<void> {
-    const { writes, views, now } = this.#parts;
     const definition = readViewDefinition(view);
-    if (definition === undefined || (this.#notBefore.get(view.id) ?? 0) > now()) return;
-    if (!(await this.#isDue(view, definition)) || !(await writes.owns(view))) return;
-    const caller = view.createdBy ?? '';
+    if (definition === undefined || this.#notBefore.has(view.id)) return;
+    if (!(await this.#isDue(view, definition)) || !(await this.#parts.writes.owns(view))) return;
     this.#notBefore.set(view.id, Infinity);
-    const requestId = `refresh of ${view.id}`;
-    const { outcome } = views.start({ view, sourceVersion: undefined, caller, requestId });
-    outcome.then(
+    this.#refresh(view).then(
       () => this.#notBefore.delete(view.id),
-      () => this.#notBefore.set(view.id, now() + FAILED_MILLISECONDS),
+      () => this.#retryLater(view),
     );
+  }
+
+  /** The job reports what fails. */
+  async #refresh(view: TableRecord): Promise<void> {
+    const { outcome } = this.#parts.views.start({
+      view,
+      caller: view.createdBy ?? '',
+      requestId: `refresh of ${view.id}`,
+    });
+    await outcome;
+  }
+
+  /** The other views are looked at all the same. */
+  #failed(view: TableRecord, cause: unknown): void {
+    this.#retryLater(view);
+    this.#parts.telemetry.emit({ kind: 'background-failed', task: 'looking at a view to refresh', cause });
+  }
+
+  #retryLater({ id }: TableRecord): void {
+    this.#notBefore.set(id, this.#parts.now() + FAILED_MILLISECONDS);
   }
 
   async #isDue(view: TableRecord, definition: ViewDefinition): Promise<boolean> {

@@ -1,3 +1,4 @@
+import { readFileSchema } from '../arrow/schema/schema-reader.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../engine/engine.ts';
 import { ServiceError } from '../errors/service-error.ts';
@@ -5,16 +6,18 @@ import type { EnterPhase, Job, Jobs, NewJob, StartedJob } from '../jobs/jobs.ts'
 import { VIEW_STATE_PROPERTY, readViewDefinition, readViewState } from '../model/derived/view.ts';
 import type { ViewDefinition, ViewState } from '../model/derived/view.ts';
 import type { Limits } from '../model/limits.ts';
+import { computedText } from '../model/schema.ts';
 import { locationKey, toTableState } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { SizeQuotas } from '../quotas/size-quotas.ts';
 import type { Writes } from '../writes/writes.ts';
 import { requireOwnSuccess, toOwnRequest } from './own-write.ts';
+import { openTableJobs } from './table-jobs.ts';
 import { toStream, toViewQuery } from './view-query.ts';
 
 export interface ViewsParts {
   readonly engine: Engine;
-  readonly catalog: Pick<Catalog, 'tables' | 'databases'>;
+  readonly catalog: Pick<Catalog, 'tables' | 'quotas'>;
   readonly writes: Writes;
   readonly jobs: Jobs;
   readonly sizeQuotas: SizeQuotas;
@@ -26,7 +29,9 @@ export interface ViewsParts {
 export interface RefreshRequest {
   readonly view: TableRecord;
   /** The latest when absent. */
-  readonly sourceVersion: number | undefined;
+  readonly sourceVersion?: number | undefined;
+  /** Builds the view anew, also when what was appended would do. */
+  readonly isFull?: boolean;
   readonly caller: string;
   readonly requestId: string;
 }
@@ -47,26 +52,27 @@ const KIND = 'refresh_materialized_view';
  * is never applied twice.
  */
 export class Views {
+  readonly start: (request: RefreshRequest) => StartedJob<Refreshed>;
   readonly #parts: ViewsParts;
 
   constructor(parts: ViewsParts) {
     this.#parts = parts;
-    parts.jobs.registerKind(KIND, async (job) => this.#resume(job));
+    const run = async (request: RefreshRequest, enter: EnterPhase) => this.#run(request, enter);
+    this.start = openTableJobs(parts, { kind: KIND, toSubject, readRequest, run });
   }
 
   /** A stream without rows that has the columns of the view. Refuses what cannot be computed. */
   async openEmpty(source: TableRecord, definition: Omit<ViewDefinition, 'sourceId' | 'source' | 'refresh'>) {
     const { engine, limits } = this.#parts;
-    const query = { ...toViewQuery(definition, limits.sql), k: 0 };
     const timeout = { seconds: undefined, signal: new AbortController().signal };
-    const { head } = await engine.rows.query(toTableState(source, {}), query, timeout);
+    const readHead = async (columns: ViewDefinition['columns']): Promise<Buffer> => {
+      const query = { ...toViewQuery({ ...definition, columns }, limits.sql), k: 0 };
+      return (await engine.rows.query(toTableState(source, {}), query, timeout)).head;
+    };
+    const head = await readHead(await withoutDefinitions(definition.columns, readHead));
     // A filter is planned only when rows are read.
     await engine.rows.explain(toTableState(source, {}), toViewQuery(definition, limits.sql), false, timeout);
     return toStream({ head, files: [] }, limits.arrow.chunkBytes);
-  }
-
-  start(request: RefreshRequest): StartedJob<Refreshed> {
-    return this.#parts.jobs.start(toSubject(request), async (enter) => this.#run(request, enter));
   }
 
   /** `undefined` when it was dropped. */
@@ -77,15 +83,6 @@ export class Views {
     return found && tables.find(found.databaseId, found.path);
   }
 
-  async #resume({ subject, id }: Job) {
-    const view = await this.#parts.catalog.tables.findById(subject.tableId);
-    if (view === undefined) return undefined;
-    const { source_version: version } = subject.spec;
-    const sourceVersion = typeof version === 'number' ? version : undefined;
-    const request: RefreshRequest = { view, sourceVersion, caller: subject.caller, requestId: id };
-    return { subject: toSubject(request), work: async (enter: EnterPhase) => this.#run(request, enter) };
-  }
-
   async #run(request: RefreshRequest, enter: EnterPhase): Promise<Refreshed> {
     const { engine, catalog, limits } = this.#parts;
     await enter('reading the source');
@@ -93,14 +90,15 @@ export class Views {
     const definition = view && readViewDefinition(view);
     if (view === undefined || definition === undefined) throw gone('The view was dropped.');
     const source = await this.findSource(definition);
-    if (source === undefined) throw gone('The table that the view is made from was dropped.');
+    if (source === undefined) throw gone('The source table of the view was dropped.');
     const version = request.sourceVersion ?? (await engine.describeTable(toTableState(source, {}))).version;
     const state = readViewState(view);
-    if (state?.sourceVersion === version) {
+    const isFull = request.isFull === true;
+    if (state?.sourceVersion === version && !isFull) {
       const current = await engine.describeTable(toTableState(view, {}));
-      return { how: 'unchanged', rows: 0, version: current.version, source_version: version };
+      return toResult('unchanged', { rows: 0, version: current.version, sourceVersion: version });
     }
-    const isIncremental = state !== undefined && definition.limit === undefined;
+    const isIncremental = state !== undefined && definition.limit === undefined && !isFull;
     const firstAddress = isIncremental
       ? await engine.views.findAppended(source.location, { from: state.sourceVersion, to: version })
       : undefined;
@@ -117,14 +115,10 @@ export class Views {
     stream: ReturnType<typeof toStream>,
     { version, isAppend }: { readonly version: number; readonly isAppend: boolean },
   ): Promise<Refreshed> {
-    const { writes, sizeQuotas, now } = this.#parts;
+    const { writes, now } = this.#parts;
     const how = isAppend ? 'appended' : 'rebuilt';
     const state: ViewState = { sourceVersion: version, refreshedAt: now(), how };
-    const database = (await this.#parts.catalog.databases.list()).find(({ id }) => id === view.databaseId);
-    const sized = await sizeQuotas.begin(
-      { caller: { id: caller }, database, table: view, arrivedAt: performance.now() },
-      undefined,
-    );
+    const sized = await this.#beginSized(view, caller);
     try {
       const result = await writes.insertWhole(
         {
@@ -139,14 +133,53 @@ export class Views {
         stream,
       );
       const success = await requireOwnSuccess(writes, result);
-      return { how, rows: Number(success.fields['rows']), version: success.version, source_version: version };
+      const rows = Number(success.fields['rows']);
+      return toResult(how, { rows, version: success.version, sourceVersion: version });
     } finally {
       await sized?.end();
     }
   }
+
+  /** No request has brought the quotas along. */
+  async #beginSized(table: TableRecord, caller: string) {
+    const { catalog, sizeQuotas } = this.#parts;
+    const id = table.databaseId;
+    const database = { id, quota: await catalog.quotas.of(`database:${id}`) };
+    const quota = await catalog.quotas.of(caller);
+    return sizeQuotas.begin(
+      { caller: { id: caller, quota }, database, table, arrivedAt: performance.now() },
+      undefined,
+    );
+  }
 }
 
-function toSubject({ view, sourceVersion, caller, requestId }: RefreshRequest): NewJob {
+/** LanceDB clients read the last four fields. */
+function toResult(
+  how: ViewState['how'],
+  { rows, version, sourceVersion }: { readonly rows: number; readonly version: number; readonly sourceVersion: number },
+): Refreshed {
+  return { how, rows, mode: MODES[how], rows_written: rows, source_version: sourceVersion, version };
+}
+
+const MODES = { rebuilt: 'rebuild', appended: 'incremental', unchanged: 'no_op' } as const;
+
+/** The view has the values of a computed column, and not its definition, which a function call leaves behind. */
+async function withoutDefinitions(
+  columns: ViewDefinition['columns'],
+  readHead: (columns: ViewDefinition['columns']) => Promise<Buffer>,
+): Promise<ViewDefinition['columns']> {
+  const { fields } = readFileSchema(await readHead(columns));
+  const computed = new Set(fields.filter((field) => computedText(field) !== undefined).map(({ name }) => name));
+  return columns.map(([name, sql]) => [name, computed.has(name) ? `coalesce(${sql}, ${sql})` : sql] as const);
+}
+
+function readRequest(view: TableRecord, { subject, id }: Job): RefreshRequest {
+  const { source_version: version, full } = subject.spec;
+  const sourceVersion = typeof version === 'number' ? version : undefined;
+  return { view, sourceVersion, isFull: full === true, caller: subject.caller, requestId: id };
+}
+
+function toSubject({ view, sourceVersion, isFull, caller, requestId }: RefreshRequest): NewJob {
   return {
     kind: KIND,
     isResumable: true,
@@ -156,7 +189,7 @@ function toSubject({ view, sourceVersion, caller, requestId }: RefreshRequest): 
     caller,
     exclusiveKey: `${locationKey(view.location)}\u0000`,
     sameAs: JSON.stringify([requestId, view.id, sourceVersion ?? null]),
-    spec: { source_version: sourceVersion },
+    spec: { source_version: sourceVersion, full: isFull },
   };
 }
 

@@ -24,12 +24,14 @@ import { createVersionsEngine } from './versions/versions.ts';
 
 export type { AppendedRows } from './commits/append.ts';
 export type { ColumnAlteration, NewColumn, NewComputedColumn } from './commits/columns.ts';
+export type { VectorConversion } from './commits/vectors-from-lists.ts';
 export type { UpdatedRows } from './updates/update.ts';
 export type { CommitGroup, CommitPlan, Committed, MultiCommitPlan, PreparedCommit } from './commits/commit-plan.ts';
 export type { FillRequest, FilledRows } from './computed/fill.ts';
 export type { MergeCounts, MergeRequest } from './commits/merge.ts';
 export type { FieldMetadataEntry } from './commits/metadata.ts';
 export type { PublishedManifest, SubmittedPlan } from './commits/submitted.ts';
+export type { DiffRequest, VersionDiff } from './diffs/diff-versions.ts';
 export type { IndexCommit } from './indexes/indexes.ts';
 export type { SearchSample } from './indexes/search-sample.ts';
 export type { Condition, Optimization, OptimizeRequest } from './maintenance.ts';

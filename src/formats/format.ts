@@ -1,4 +1,4 @@
-import type { Field, RecordBatch, Schema } from 'apache-arrow';
+import type { DataType, Field, RecordBatch, Schema } from 'apache-arrow';
 import { invalidInput } from '../errors/service-error.ts';
 import { CONTINUATION, MAGIC } from './arrow/arrow-messages.ts';
 import type { Input } from './input.ts';
@@ -11,6 +11,8 @@ export type Format = (typeof FORMATS)[number];
 export interface PlannedColumn {
   readonly source: Field;
   readonly field: Field;
+  /** Why it has its type, for people. */
+  readonly reason: string;
   /** Where the type is not the source's. */
   readonly convert: Convert | undefined;
 }
@@ -28,9 +30,21 @@ export interface SourceBatch {
   readonly endByte: number;
 }
 
+/** What the first rows of a column have in common. */
+export interface Finding {
+  /** The type that suits them: lists of one length are vectors. */
+  readonly type: DataType;
+  /** For people. */
+  readonly reason: string;
+  /** Of a column of lists: how many were seen, and their lengths. */
+  readonly lists?: { readonly count: number; readonly lengths: ReadonlySet<number> } | undefined;
+}
+
 export interface Source {
-  /** As the file has them, or as its first rows suggest. */
+  /** As the file has them, or as its first rows suggest; lists are lists. */
   readonly columns: readonly Field[];
+  /** Of formats without types. */
+  readonly findings?: ReadonlyMap<string, Finding>;
   /** Whether columns that the first rows lack may come later. */
   readonly isOpen?: boolean;
   /** Where the file says it. */
@@ -61,7 +75,7 @@ export async function detectFormat(input: Input, name = ''): Promise<Format> {
   const format = formatOfContents(head) ?? formatOfName(name) ?? formatOfText(head);
   if (format !== undefined) return format;
   const subject = name === '' ? 'The input' : `"${name}"`;
-  throw invalidInput(`${subject} has no format that is known here.`, `Say which of ${FORMATS.join(', ')} it is.`);
+  throw invalidInput(`${subject} has an unknown format.`, `Choose its format: ${FORMATS.join(', ')}.`);
 }
 
 function formatOfContents(head: Uint8Array): Format | undefined {
@@ -75,6 +89,6 @@ function formatOfContents(head: Uint8Array): Format | undefined {
 function formatOfText(head: Uint8Array): Format | undefined {
   if (head.length === 0 || head.includes(0)) return undefined;
   const text = new TextDecoder().decode(head).trimStart();
-  if (text.startsWith('{')) return 'ndjson';
+  if (/^[{[]/.test(text)) return 'ndjson';
   return /[,;\t|]/.test(text.split('\n', 1)[0] ?? '') ? 'csv' : undefined;
 }

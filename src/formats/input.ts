@@ -34,7 +34,7 @@ export async function* readText(input: Input): AsyncGenerator<TextPiece> {
     try {
       return { text: decoder.decode(piece, { stream }), endByte };
     } catch (cause) {
-      throw invalidInput(`The input is not UTF-8, somewhere before its byte ${endByte}.`, 'Save it as UTF-8.', cause);
+      throw invalidInput(`The input is not valid UTF-8, somewhere before byte ${endByte}.`, 'Save it as UTF-8.', cause);
     }
   };
   for await (const piece of readPieces(input)) yield decode(piece, true);

@@ -1,17 +1,18 @@
-import { Field, Schema, util } from 'apache-arrow';
+import { DataType, Field, Schema, util } from 'apache-arrow';
 import { isLosslessNumber } from 'lossless-json';
 import { invalidInput } from '../errors/service-error.ts';
 import { openArrow } from './arrow/arrow-source.ts';
 import { openCsv } from './csv/csv-source.ts';
 import type { CsvOptions } from './csv/csv-source.ts';
+import { findVectors, isListOfNumbers } from './detect-vectors.ts';
 import { detectFormat } from './format.ts';
-import type { Format, PlannedColumn, Source, SourceBatch } from './format.ts';
+import type { Finding, Format, PlannedColumn, Source, SourceBatch } from './format.ts';
 import type { Input } from './input.ts';
 import { isJsonObject } from './json/exact-json.ts';
 import { openNdjson } from './json/ndjson-source.ts';
 import { openParquet } from './parquet/parquet-source.ts';
 import { converterFor } from './types/convert-value.ts';
-import { formatType, parseType } from './types/type-text.ts';
+import { formatType, parseType, vectorOf } from './types/type-text.ts';
 import { plainRows } from './types/values-of.ts';
 
 export interface ColumnChoice {
@@ -19,8 +20,12 @@ export interface ColumnChoice {
   readonly source: string;
   /** Its name in the table. */
   readonly name?: string | undefined;
-  /** Such as `int64`, `utf8`, `float32[128]`; as in the file, or as inferred, when absent. */
+  /** Such as `int64`, `utf8`, `vector[128]`; as in the file, or as inferred, when absent. */
   readonly type?: string | undefined;
+  /** Whether its lists are vectors, or how long they are; detected when absent. A type decides before it. */
+  readonly vector?: boolean | number | undefined;
+  /** Why the type was chosen, where the caller did not. */
+  readonly reason?: string | undefined;
   readonly skip?: boolean | undefined;
 }
 
@@ -37,6 +42,8 @@ export interface Column {
   readonly source: string;
   readonly name: string;
   readonly type: string;
+  /** Why it has this type, for people. */
+  readonly reason: string;
 }
 
 type PreviewRow = Readonly<Record<string, unknown>>;
@@ -58,7 +65,7 @@ const BATCH_ROWS = 16_384;
 type Open = (input: Input, csv: CsvOptions | undefined) => Promise<Source>;
 const OPENERS: Readonly<Record<Format, Open>> = {
   arrow: openArrow,
-  parquet: openParquet,
+  parquet: async (input) => openParquet(input),
   csv: openCsv,
   ndjson: openNdjson,
 };
@@ -67,14 +74,14 @@ const OPENERS: Readonly<Record<Format, Open>> = {
 export async function openReader(input: Input, options: ReadOptions = {}): Promise<Reader> {
   const format = options.format ?? (await detectFormat(input, options.name));
   const source = await OPENERS[format](input, options.csv);
-  const columns = planColumns(source, options.columns ?? []);
+  const columns = await planColumns(source, options.columns ?? []);
   const { batchRows = BATCH_ROWS } = options;
   const fields = columns.map(({ field }) => field);
   const schema = new Schema(fields, source.metadata);
   return {
     format,
-    columns: columns.map((column) => toColumn(column.source, column.field)),
-    sourceColumns: source.columns.map((field) => toColumn(field, field)),
+    columns: columns.map((column) => toColumn(column.source, column.field, column.reason)),
+    sourceColumns: source.columns.map((field) => toColumn(field, field, AS_IN_FILE)),
     schema,
     rowCount: source.rowCount,
     preview: async (rows) => {
@@ -84,22 +91,30 @@ export async function openReader(input: Input, options: ReadOptions = {}): Promi
   };
 }
 
-function toColumn(source: Field, { name, type }: Field): Column {
-  return { source: source.name, name, type: formatType(type) };
+function toColumn(source: Field, { name, type }: Field, reason: string): Column {
+  return { source: source.name, name, type: formatType(type), reason };
 }
 
-function planColumns(source: Source, choices: readonly ColumnChoice[]): readonly PlannedColumn[] {
+async function planColumns(source: Source, choices: readonly ColumnChoice[]): Promise<readonly PlannedColumn[]> {
+  const chosen = new Map(choices.map((choice) => [choice.source, choice]));
   const known = new Set(source.columns.map(({ name }) => name));
   const added = choices.filter((choice) => !known.has(choice.source)).map((choice) => addedColumn(choice, source));
+  const findings = source.findings ?? (await findVectors(source, (name) => isDetected(chosen.get(name))));
   const planned = [...source.columns, ...added].flatMap((column) => {
-    const choice = choices.find((each) => each.source === column.name);
-    return choice?.skip === true ? [] : [planColumn(column, choice)];
+    const choice = chosen.get(column.name);
+    return choice?.skip === true ? [] : [planColumn(column, choice, findings.get(column.name))];
   });
   const names = planned.map(({ field }) => field.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice !== undefined) throw invalidInput(`Two columns would be named "${twice}".`);
   if (planned.length > 0) return planned;
-  throw invalidInput('All columns are skipped.', 'Keep one at least.');
+  throw invalidInput('All columns are skipped.', 'Keep at least one.');
+}
+
+/** Whether the type of a column depends on its values. */
+function isDetected(choice: ColumnChoice | undefined): boolean {
+  const { type, vector = true, skip } = choice ?? {};
+  return type === undefined && vector === true && skip !== true;
 }
 
 function addedColumn(choice: ColumnChoice, source: Source): Field {
@@ -110,11 +125,49 @@ function addedColumn(choice: ColumnChoice, source: Source): Field {
   throw invalidInput(`The file has no column "${choice.source}".`, `Its columns are ${names.join(', ')}.`);
 }
 
-function planColumn(source: Field, choice: ColumnChoice | undefined): PlannedColumn {
-  const type = choice?.type === undefined ? source.type : parseType(choice.type);
+function planColumn(source: Field, choice: ColumnChoice | undefined, finding: Finding | undefined): PlannedColumn {
+  const { type, reason } = chooseType(source, choice, finding);
   const isSame = type === source.type || util.compareTypes(type, source.type);
   const field = source.clone({ name: choice?.name ?? source.name, type });
-  return { source, field, convert: isSame ? undefined : converterFor(type) };
+  return { source, field, reason, convert: isSame ? undefined : converterFor(type) };
+}
+
+const AS_IN_FILE = 'as in the file';
+
+/** What the caller chose, else what the first rows suggest, else what the file says. */
+function chooseType(
+  source: Field,
+  choice: ColumnChoice | undefined,
+  finding: Finding | undefined,
+): Pick<Finding, 'type' | 'reason'> {
+  const reason = choice?.reason ?? 'chosen';
+  if (choice?.type !== undefined) return { type: parseType(choice.type), reason };
+  if (choice?.vector === undefined) return finding ?? { type: source.type, reason: AS_IN_FILE };
+  if (choice.vector === false) return { type: source.type, reason };
+  const length = choice.vector === true ? lengthOf(source, finding) : choice.vector;
+  return { type: vectorOf(itemTypeOf(source, finding), length), reason };
+}
+
+/** Floats of a typed file stay as they are; other numbers become floats of 32 bits. */
+function itemTypeOf({ name, type }: Field, finding: Finding | undefined): DataType {
+  if (!DataType.isList(type) || !isListOfNumbers(type)) {
+    throw invalidInput(
+      `The column "${name}" has the type ${formatType(type)}.`,
+      'Only lists of numbers can become vectors.',
+    );
+  }
+  if (DataType.isFixedSizeList(finding?.type)) return finding.type.valueType;
+  return DataType.isFloat(type.valueType) ? type.valueType : parseType('float32');
+}
+
+function lengthOf(source: Field, finding: Finding | undefined): number {
+  const lengths = [...(finding?.lists?.lengths ?? [])].toSorted((one, other) => one - other);
+  const [length = 0] = lengths;
+  if (lengths.length === 1 && length > 0) return length;
+  itemTypeOf(source, finding);
+  const seen = lengths.length > 1 ? `from ${length} to ${lengths.at(-1)} values` : 'no values';
+  const hint = 'Give the number of values of its vectors; rows with another number are refused.';
+  throw invalidInput(`The first lists of "${source.name}" have ${seen}.`, hint);
 }
 
 async function readPreview(batches: AsyncGenerator<SourceBatch>, rowsMax: number): Promise<readonly PreviewRow[]> {

@@ -1,10 +1,12 @@
 import { RecordBatch, Struct, makeData } from 'apache-arrow';
-import type { Data, DataType, Schema } from 'apache-arrow';
+import type { Data, Schema } from 'apache-arrow';
 import { invalidInput } from '../errors/service-error.ts';
 import type { PlannedColumn, ReadPlan, SourceBatch } from './format.ts';
 import { buildData } from './types/build-data.ts';
 import { ConversionError, converterFor } from './types/convert-value.ts';
-import { plainConverter } from './types/values-of.ts';
+import { formatType } from './types/type-text.ts';
+import { plainConverter, valuesOf } from './types/values-of.ts';
+import { toVectors } from './types/vectors.ts';
 
 /** Rows of text, with one cell for each planned column. */
 export interface RowPiece {
@@ -54,20 +56,33 @@ export async function* toBatches(
   if (rows > 0) yield close();
 }
 
+/** The data of a planned column in a batch of the file, whose first row is this one. */
+export function columnOf(batch: RecordBatch, column: PlannedColumn, firstRow: number): Data {
+  const data = batch.data.children[batch.schema.fields.findIndex(({ name }) => name === column.source.name)];
+  return convertColumn(data, column, firstRow);
+}
+
+/** The data of a planned column, from what the file has. */
+export function convertColumn(data: Data | undefined, column: PlannedColumn, firstRow: number): Data {
+  if (data === undefined) throw new TypeError(`a batch without the column "${column.source.name}"`);
+  const isAsPlanned = column.convert === undefined && data.type.typeId === column.field.type.typeId;
+  return isAsPlanned ? data : convertData(data, column, firstRow);
+}
+
 /** The data of a column that has another type than in the file. */
-export function convertValues(
-  values: readonly unknown[],
-  from: DataType,
-  { convert, field, source }: PlannedColumn,
-  firstRow: number,
-): Data {
-  const toPlain = plainConverter(from);
-  const converted = values.map((value, index) => {
+function convertData(data: Data, { convert, field, source }: PlannedColumn, firstRow: number): Data {
+  const refuse = (error: unknown, row: number): never => {
+    const hint = `Give the column another type, or leave it as ${formatType(source.type)}.`;
+    return refuseAt(error, `Row ${firstRow + row + 1}: the value of "${source.name}"`, hint);
+  };
+  const vectors = toVectors(data, field.type, refuse);
+  if (vectors !== undefined) return vectors;
+  const toPlain = plainConverter(data.type);
+  const converted = valuesOf(data).map((value, row) => {
     try {
-      return convert?.(toPlain(value)) ?? null;
+      return convert === undefined ? value : (convert(toPlain(value)) ?? null);
     } catch (error) {
-      const subject = `Row ${firstRow + index + 1}: the value of "${source.name}"`;
-      return refuseAt(error, subject, 'Give the column another type.');
+      return refuse(error, row);
     }
   });
   return buildData(field.type, converted);

@@ -33,8 +33,8 @@ type NodeOf<Kind extends FullTextQuery['kind']> = Extract<FullTextQuery, { reado
 function checkNode(node: FullTextQuery, at: Position): void {
   const { fullTextDepthMax } = at.limits;
   if (at.depth > fullTextDepthMax) {
-    const hint = 'Put clauses of the same kind side by side in one boolean query.';
-    throw invalidInput(`${at.field} is nested more than ${fullTextDepthMax} deep.`, hint);
+    const hint = 'Put clauses of the same kind next to each other in one boolean query.';
+    throw invalidInput(`${at.field} is nested more than ${fullTextDepthMax} levels deep.`, hint);
   }
   countClauses(at, 1);
   switch (node.kind) {
@@ -83,7 +83,7 @@ function checkMultiMatch(node: NodeOf<'multi-match'>, at: Position): void {
   if (node.boosts === undefined) return;
   if (node.boosts.length !== node.columns.length) {
     throw invalidInput(
-      `${field}.boost has ${node.boosts.length} numbers, and ${field}.columns has ${node.columns.length} columns.`,
+      `${field}.boost has ${node.boosts.length} numbers, but ${field}.columns has ${node.columns.length} columns.`,
       'Give one boost for each column, or none.',
     );
   }
@@ -113,7 +113,7 @@ function countCharacters(terms: string, field: string, at: Position): void {
     );
   }
   if (/\p{Surrogate}/u.test(terms)) {
-    throw invalidInput(`${field} holds half of a surrogate pair.`, 'Send well-formed Unicode.');
+    throw invalidInput(`${field} contains an unpaired surrogate.`, 'Send well-formed Unicode.');
   }
 }
 

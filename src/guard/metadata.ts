@@ -5,6 +5,7 @@ import { VIEW_PROPERTY, VIEW_STATE_PROPERTY } from '../model/derived/view.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 import type { MetadataLimits } from '../model/limits.ts';
 import { MANAGED_PROPERTY } from '../model/table.ts';
+import { formatByteLimit } from '../model/value-text.ts';
 
 /** Keys that control the storage format: a wrong value makes the table unreadable. */
 const RESERVED_KEY = /^(?:lance[-:]|packed$|arrow:extension:|computed_(?:column|refresh)(?:\.|$))/i;
@@ -41,13 +42,13 @@ export function guardMetadata(entries: Entries, field: string, limits: MetadataL
   checkSize(entries, field, limits, limits.entriesMax);
   for (const key of Object.keys(entries)) {
     if (OWN_KEYS.has(key)) {
-      const hint = 'To define a computed column, add it with computed; drop it to end that.';
-      throw invalidInput(`The key ${quoteForMessage(key)} in ${field} is set by the service alone.`, hint);
+      const hint = 'To define a computed column, add it with "computed".';
+      throw invalidInput(`The key ${quoteForMessage(key)} in ${field} is reserved: only the server sets it.`, hint);
     }
     if (!isReservedKey(key)) continue;
     throw invalidInput(
       `The key ${quoteForMessage(key)} in ${field} belongs to the storage format and could make the table unreadable.`,
-      'Choose a key that does not begin with lance- or lance: or ARROW:extension: or computed_column, and is not packed.',
+      'Choose a key that does not start with lance-, lance:, ARROW:extension: or computed_column, and is not packed.',
     );
   }
 }
@@ -61,12 +62,15 @@ export function guardTableProperties(properties: Entries, limits: MetadataLimits
   guardProperties(properties, 'properties', limits);
   const own = Object.keys(properties).find((key) => key === VIEW_PROPERTY || key === VIEW_STATE_PROPERTY);
   if (own !== undefined) {
-    const hint = 'Create a materialized view to have them.';
-    throw invalidInput(`The property ${quoteForMessage(own)} is set by the service alone.`, hint);
+    const hint = 'Create a materialized view: its properties are set automatically.';
+    throw invalidInput(`The property ${quoteForMessage(own)} is reserved: only the server sets it.`, hint);
   }
   const managed = properties[MANAGED_PROPERTY] ?? 'false';
   if (BOOLEAN.test(managed)) return;
-  throw invalidInput(`The property ${MANAGED_PROPERTY} is ${quoteForMessage(managed)}.`, 'It is "true" or "false".');
+  throw invalidInput(
+    `The property ${MANAGED_PROPERTY} is ${quoteForMessage(managed)}.`,
+    'It must be "true" or "false".',
+  );
 }
 
 /**
@@ -82,7 +86,7 @@ export function guardStorageOptions(options: Readonly<Record<string, string>>, a
     if (values === undefined && !isAllowed) throw unknownOption(key, allowed);
     const fits = isAllowed ? Buffer.byteLength(value) <= STORAGE_VALUE_BYTES_MAX : values?.test(value) === true;
     if (fits) continue;
-    throw invalidInput(`The value of ${quoteForMessage(key)} in storage_options is not usable.`);
+    throw invalidInput(`The value of ${quoteForMessage(key)} in storage_options is not valid.`);
   }
 }
 
@@ -98,11 +102,11 @@ function checkSize(entries: Entries, field: string, limits: MetadataLimits, coun
 }
 
 function requireBytes(text: string, bytesMax: number, what: string): void {
-  if (Buffer.byteLength(text) > bytesMax) throw invalidInput(`${what} is longer than ${bytesMax} bytes.`);
+  if (Buffer.byteLength(text) > bytesMax) throw invalidInput(`${what} is longer than ${formatByteLimit(bytesMax)}.`);
 }
 
 function unknownOption(key: string, allowed: readonly string[]): ServiceError {
   const known = [...WRITE_OPTIONS.keys(), ...allowed].slice(0, HINT_KEYS_MAX);
-  const hint = `Credentials, endpoints and the like are set by the administrator; accepted are ${known.join(', ')}.`;
+  const hint = `Accepted are ${known.join(', ')}. The administrator sets all others, such as credentials and endpoints.`;
   return invalidInput(`The key ${quoteForMessage(key)} is not accepted in storage_options.`, hint);
 }

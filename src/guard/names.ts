@@ -13,8 +13,8 @@ const ENGINE_FOLDERS = new Set('_deletions _indices _refs _transactions _version
 export function guardTagName(name: string): string {
   if (isSegment(name) && name.length <= NAME_BYTES_MAX) return name;
   throw invalidInput(
-    `${quoteForMessage(name)} is not a name for a tag.`,
-    `A tag has up to ${NAME_BYTES_MAX} letters, digits, ".", "-" and "_"; it has no dot at either end, no two dots in a row, and does not end with ".lock".`,
+    `${quoteForMessage(name)} is not a valid tag name.`,
+    `A tag name has up to ${NAME_BYTES_MAX} letters, digits, ".", "-" and "_". It must not start or end with a dot, contain two dots in a row, or end with ".lock".`,
   );
 }
 
@@ -22,8 +22,8 @@ export function guardTagName(name: string): string {
 export function guardNewBranchName(name: string): string {
   if (isBranchName(name)) return name;
   throw invalidInput(
-    `${quoteForMessage(name)} is not a name for a branch.`,
-    `A branch has up to ${NAME_BYTES_MAX} letters, digits, ".", "-" and "_", in parts divided by "/"; a part has no dot at either end, no two dots in a row, does not end with ".lock", and is none of the storage's own folders, such as "data".`,
+    `${quoteForMessage(name)} is not a valid branch name.`,
+    `A branch name has up to ${NAME_BYTES_MAX} letters, digits, ".", "-" and "_", in parts separated by "/". A part must not start or end with a dot, contain two dots in a row, end with ".lock", or be a folder of the storage format, such as "data".`,
   );
 }
 
@@ -45,6 +45,6 @@ const ENGINE_PREFIX = '__lance';
 export function checkIndexName(name: string): void {
   checkName(name, NO_DELIMITER);
   if (!name.startsWith(ENGINE_PREFIX)) return;
-  const hint = `Names that start with ${ENGINE_PREFIX} belong to the storage engine.`;
+  const hint = `Names that start with ${ENGINE_PREFIX} are reserved for the storage engine.`;
   throw invalidInput(`The index name ${quoteForMessage(name)} is reserved.`, hint);
 }

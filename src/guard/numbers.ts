@@ -23,13 +23,17 @@ export function guardVectors(vectors: readonly (readonly number[])[], limits: Qu
   requireInteger(vectors.length, { field: 'The number of query vectors', minimum: 0, maximum: limits.vectorsMax });
   const [first] = vectors;
   if (first === undefined) return;
-  const dimension = { field: 'The dimension of the query vector', minimum: 1, maximum: limits.dimensionsMax };
+  const dimension = {
+    field: 'The number of dimensions of the query vector',
+    minimum: 1,
+    maximum: limits.dimensionsMax,
+  };
   requireInteger(first.length, dimension);
   for (const [index, vector] of vectors.entries()) {
     if (vector.length !== first.length) {
       throw invalidInput(
-        `Query vector ${index} has ${vector.length} dimensions, and query vector 0 has ${first.length}.`,
-        'All query vectors of a request have the same dimension.',
+        `Query vector ${index} has ${vector.length} dimensions; query vector 0 has ${first.length}.`,
+        'All query vectors of a request must have the same number of dimensions.',
       );
     }
     checkElements(vector, index);

@@ -1,11 +1,14 @@
 import type { IncomingMessage } from 'node:http';
-import type { Authenticator } from '../auth/authenticator.ts';
+import type { Authenticator, Credentials } from '../auth/authenticator.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { decodeBody } from '../invoke/decode-body.ts';
 import { invoke, requireDatabase } from '../invoke/invoke.ts';
 import type { Input, InvokeDependencies } from '../invoke/invoke.ts';
+import { isVisible } from '../model/access.ts';
 import type { Caller } from '../model/access.ts';
 import { DEFAULT_DELIMITER } from '../model/identifier.ts';
+import { DEFAULT_DATABASE } from '../model/table.ts';
+import type { Database } from '../model/table.ts';
 import type { Operation, Reply } from '../operations/operation.ts';
 import { toWorkClass } from './admission/admission-control.ts';
 import type { AdmissionRequest } from './admission/admission-control.ts';
@@ -57,11 +60,12 @@ export async function handleRequest(routed: RoutedRequest, http: HttpDependencie
     if (reply.response !== undefined && !isStreamed(reply)) await sendWrite(context, reply, reply.response, http);
   } catch (error) {
     failure = toPublicError(error);
-    reply = toErrorReply(failure, context);
+    reply = toErrorReply(failure, context, http.forwarder?.headersFor(failure, context.message));
   }
   if (isStreamed(reply)) {
     // A slow client must not keep the slot from other requests.
     context.slot?.();
+    if (reply.isLive === true) context.releaseQuotas();
     const outcome = await sendStream(context, reply, http);
     failure = outcome.failure === undefined ? undefined : toPublicError(outcome.failure);
     context.finish(reply.status, outcome.bytes, failure);
@@ -80,7 +84,7 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
   const { message, dialect, signal } = context;
   refuseDoubledHeaders(message);
 
-  const { caller, raw } = await authenticate(routed, http);
+  const { caller, credentials, raw } = await authenticate(routed, http);
   context.caller = caller.id;
   const work = toWorkClass(operation);
   // The node that has forwarded the request has counted it.
@@ -90,12 +94,9 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
   const admissionRequest = { work, caller: caller.id, signal };
   if (readsJson) shedLoad(routed, admissionRequest, http);
 
-  const database =
-    operation.target === 'server'
-      ? undefined
-      : await requireDatabase(readDatabaseName(message, http.hostSuffix), caller, http.services.catalog);
+  const database = operation.target === 'server' ? undefined : await findDatabase(routed, caller, http);
   context.database = database?.name;
-  if (isCounted && database !== undefined) {
+  if (isCounted && database !== undefined && isVisible(caller, database.name, [])) {
     context.holdQuota(http.load.quotas.enterDatabase(database, work, context.response));
   }
 
@@ -111,14 +112,11 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
 
   const prefix = readPrefix(message, delimiter);
   const header = headerReader(message, body['context']);
-  // A create without a key that overwrites nothing is identified by its name alone.
-  const isHashed =
-    operation.usesPipeline === true || header('idempotency-key') !== undefined || query['mode'] !== undefined;
-  const input = {
+  const input: Input = {
     requestId: context.requestId,
     arrivedAt: context.startedAt,
     dialect,
-    ...(database === undefined ? {} : { database }),
+    database,
     delimiter,
     prefix,
     params,
@@ -126,20 +124,35 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
     queryLists,
     header,
     signal,
+    reauthenticate: async () => reauthenticate(credentials, http),
     body,
-    ...(operation.body.kind === 'arrow' ? arrowBody(context, isHashed, http) : {}),
-    ...forwarding(routed, http),
+    forward: forwarding(routed, http),
     address: message.url ?? '',
     renamedSeconds: followsRename(routed) ? http.limits.http.renamedSeconds : 0,
   };
-  return invoke(operation, caller, input, http);
+  if (operation.body.kind !== 'arrow') return invoke(operation, caller, input, http);
+  // A create without a key that overwrites nothing is identified by its name alone.
+  const isHashed =
+    operation.usesPipeline === true || header('idempotency-key') !== undefined || query['mode'] !== undefined;
+  return invoke(operation, caller, { ...input, ...arrowBody(context, isHashed, http) }, http);
 }
 
-function forwarding({ context, operation }: RoutedRequest, { forwarder }: HttpDependencies): Pick<Input, 'forward'> {
-  if (forwarder === undefined) return {};
+async function findDatabase(
+  { context, operation }: RoutedRequest,
+  caller: Caller,
+  { hostSuffix, services: { catalog } }: HttpDependencies,
+): Promise<Database> {
+  const name = readDatabaseName(context.message, hostSuffix);
+  const isOpen = operation.reportsAccess === true && name === DEFAULT_DATABASE;
+  const open = isOpen ? await catalog.databases.find(name) : undefined;
+  return open ?? requireDatabase(name, caller, catalog, context.startedAt);
+}
+
+function forwarding({ context, operation }: RoutedRequest, { forwarder }: HttpDependencies): Input['forward'] {
+  if (forwarder === undefined) return undefined;
   const { kind } = operation.body;
   const body = kind === 'arrow' ? ({ kind: 'stream' } as const) : ({ kind: 'whole', bytes: context.body } as const);
-  return { forward: async (table) => forwarder.forward(context, table, body) };
+  return async (table) => forwarder.forward(context, table, body);
 }
 
 /** Refuses before any further work what admission control would refuse anyway. */
@@ -170,6 +183,7 @@ function isJsonRead(operation: Operation, { method }: IncomingMessage): boolean 
 
 interface Authenticated {
   readonly caller: Caller;
+  readonly credentials: Credentials;
   /** The body, if the credential was looked for in it. */
   readonly raw?: Record<string, unknown>;
 }
@@ -179,18 +193,29 @@ async function authenticate(routed: RoutedRequest, http: HttpDependencies): Prom
   const { authenticator, limits } = http;
   const credentials = readHeaderCredentials(context.message);
   if (hasCredential(credentials) || !isJsonRead(operation, context.message)) {
-    return { caller: await authenticator.authenticate(credentials) };
+    return { caller: await authenticator.authenticate(credentials), credentials };
   }
   // An unknown caller must not make the service buffer a large body in search of a credential.
   const bytesMax = Math.min(limits.http.jsonBytesMax, limits.http.unauthenticatedJsonBytesMax);
   try {
     const raw = await readBody(routed, bytesMax, http);
-    return { caller: await authenticator.authenticate(readIdentity(raw)), raw };
+    const identity = readIdentity(raw);
+    return { caller: await authenticator.authenticate(identity), credentials: identity, raw };
   } catch (error) {
     // Faults in a body are for known callers; others learn of the missing credential first.
     if (isMalformed(error)) await authenticator.authenticate(credentials);
     throw error;
   }
+}
+
+/** In a separate catalog request: lookups of the current one see the catalog as it was when it began. */
+async function reauthenticate(
+  credentials: Credentials,
+  { authenticator, services }: HttpDependencies,
+): Promise<Caller> {
+  const { inRequest } = services.catalog;
+  const run = async (): Promise<Caller> => authenticator.authenticate(credentials);
+  return inRequest === undefined ? run() : inRequest(run);
 }
 
 /** Not a body that is too large: the credential may be in the part that was not read. */

@@ -80,6 +80,12 @@ export class RequestContext {
     if (release !== undefined) (this.#quotas ??= []).push(release);
   }
 
+  /** A reply without an end must not keep others of its caller waiting. */
+  releaseQuotas(): void {
+    for (const release of this.#quotas ?? []) release();
+    this.#quotas = undefined;
+  }
+
   /** Fires when the client disconnects before its reply is sent. Created on demand: most requests need none. */
   readonly signal = (): AbortSignal => {
     const { response } = this;
@@ -100,7 +106,7 @@ export class RequestContext {
     const { operation } = this.#options;
     const { load, services } = this.#dependencies;
     this.slot?.();
-    for (const release of this.#quotas ?? []) release();
+    this.releaseQuotas();
     this.#lease?.close();
     load.inFlight.end();
     services.telemetry.emit({

@@ -6,7 +6,9 @@ import type { RequestSpans } from '../telemetry/traces/request-spans.ts';
 import { handleRequest } from './handle-request.ts';
 import type { HttpDependencies } from './handle-request.ts';
 import { mountConsole } from './pages/console.ts';
-import { mountDocs } from './pages/docs-page.ts';
+import { mountMcp } from './pages/mcp-endpoint.ts';
+import type { McpRouteSettings } from './pages/mcp-endpoint.ts';
+import { mountOpenApi } from './pages/openapi.ts';
 import { mountMetrics, mountProbes } from './pages/monitoring.ts';
 import type { FindFault, MetricsSettings } from './pages/monitoring.ts';
 import { mountTokenEndpoint } from './pages/token-endpoint.ts';
@@ -16,10 +18,9 @@ import { commonHeaders } from './reply/reply.ts';
 import { sendWhole } from './reply/send-reply.ts';
 import { RequestContext } from './request-context.ts';
 
-export interface RouteSettings extends TokenRouteSettings {
-  readonly release: string;
+export interface RouteSettings extends TokenRouteSettings, McpRouteSettings {
   /** Where the build puts the files of the console. */
-  readonly consoleFolder: string;
+  readonly consoleFile: string;
   readonly tracer: RequestSpans | undefined;
   readonly findFault: FindFault;
   readonly metrics: MetricsSettings;
@@ -43,9 +44,10 @@ export function addRoutes(server: FastifyInstance, settings: RouteSettings): voi
   for (const operation of OPERATIONS) mount(server, operation, settings);
   mountProbes(server, prefixes, settings.findFault);
   mountMetrics(server, prefixes, settings);
-  mountDocs(server, settings);
+  mountOpenApi(server, settings);
   mountConsole(server, settings);
   mountTokenEndpoint(server, settings);
+  mountMcp(server, settings);
 }
 
 /** One operation is one route; the router ignores a slash at the end. */
@@ -86,7 +88,7 @@ function refuseOtherAuthority({ url = '', headers }: FastifyRequest['raw']): voi
   if (url.startsWith('/')) return;
   const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
   if (authority === undefined || authority.toLowerCase() === headers.host?.toLowerCase()) return;
-  throw invalidInput('The host in the address is another than the one in the Host header.');
+  throw invalidInput('The host in the URL differs from the Host header.');
 }
 
 interface Refusal {
@@ -117,21 +119,22 @@ function explainNoRoute({ method, raw }: FastifyRequest, settings: RouteSettings
   const path = raw.url?.split('?', 1)[0] ?? '';
   const methods = findMethods(path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, ''), settings);
   if (methods.length === 0) {
-    const hint = `The addresses are listed at ${basePath}/docs and ${basePath}/openapi.json.`;
-    return { error: new ServiceError('RouteNotFound', 'There is nothing at this address.', { hint }) };
+    const hint = `All routes are listed at ${basePath}/docs and ${basePath}/openapi.json.`;
+    return { error: new ServiceError('RouteNotFound', 'This route does not exist.', { hint }) };
   }
   const hint = `Use ${methods.join(' or ')}.`;
-  const error = new ServiceError('MethodNotAllowed', `The method ${method} is not offered at this address.`, { hint });
+  const error = new ServiceError('MethodNotAllowed', `This route does not support the method ${method}.`, { hint });
   return { error, headers: { allow: methods.join(', ') } };
 }
 
-function findMethods(path: string, { basePath, metrics }: RouteSettings): readonly string[] {
+function findMethods(path: string, { basePath, metrics, mcp }: RouteSettings): readonly string[] {
   const pages = metrics.access === 'off' ? PAGES : [...PAGES, '/metrics'];
   const methods = new Set([
     ...OPERATIONS.filter(({ path: pattern, pathOfRoot = pattern }) =>
       [pattern, pathOfRoot].some((each) => matches(`${basePath}${each}`, path)),
     ).flatMap((operation) => operation.methods),
     ...(pages.some((page) => `${basePath}${page}` === path) ? ['GET'] : []),
+    ...(mcp.enabled && `${basePath}/mcp` === path ? ['POST'] : []),
   ]);
   return [...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }

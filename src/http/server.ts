@@ -83,7 +83,7 @@ function createFastify(settings: RouteSettings & Pick<HttpSettings, 'tls'>): Fas
     rewriteUrl: decodePlusSigns,
     clientErrorHandler: refuseUnreadable,
     frameworkErrors(cause: Error, request: FastifyRequest, reply: FastifyReply) {
-      const error = new ServiceError('InvalidInput', 'The address is malformed.', { cause });
+      const error = new ServiceError('InvalidInput', 'The URL is malformed.', { cause });
       refuse({ request, reply, error }, settings);
     },
     routerOptions: {

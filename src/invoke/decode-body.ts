@@ -96,7 +96,7 @@ function shapeRefusal(faults: readonly Fault[]): ServiceError {
   const [fault] = faults
     .filter(({ keyword }) => keyword !== 'additionalProperties')
     .toSorted((one, other) => depth(other) - depth(one));
-  if (fault === undefined) return invalidInput('The body does not have the expected form.');
+  if (fault === undefined) return invalidInput('The body does not match the expected schema.');
   return invalidInput(`${fieldName(fault.instancePath) || 'The body'} ${describeFault(fault, faults)}.`);
 }
 
@@ -110,8 +110,8 @@ function unknownField(fault: Fault): ServiceError {
   const name = unescapePointer(fault.instancePath.slice(cut + 1));
   const parent = fieldName(fault.instancePath.slice(0, cut)) || 'the body';
   return invalidInput(
-    `The field ${quoteForMessage(name)} is not known in ${parent}.`,
-    'Check its spelling; unknown fields are refused, so that none is ignored by mistake.',
+    `The field ${quoteForMessage(name)} is unknown in ${parent}.`,
+    'Check its spelling. Unknown fields are refused.',
   );
 }
 
@@ -119,7 +119,7 @@ function describeFault(fault: Fault, faults: readonly Fault[]): string {
   switch (fault.keyword) {
     case 'required': {
       const { requiredProperties: names = [] } = fault.params;
-      return `lacks the ${names.length === 1 ? 'field' : 'fields'} ${names.join(', ')}`;
+      return `is missing the ${names.length === 1 ? 'field' : 'fields'} ${names.join(', ')}`;
     }
     case 'boolean':
       return 'is one element too many';

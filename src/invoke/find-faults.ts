@@ -124,5 +124,5 @@ function unknownField(pointer: string): Fault {
 }
 
 function newFault(keyword: string, instancePath: string, params: FaultParameters = {}): Fault {
-  return { keyword, schemaPath: '#', instancePath, params, message: 'does not have the expected form' };
+  return { keyword, schemaPath: '#', instancePath, params, message: 'does not match the expected schema' };
 }

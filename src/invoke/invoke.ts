@@ -1,4 +1,4 @@
-import { createHash } from 'node:crypto';
+import { hash } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { WriteGate } from '../coordination/write-gate.ts';
 import { ServiceError, invalidInput } from '../errors/service-error.ts';
@@ -22,7 +22,7 @@ export interface Input extends Omit<OperationRequest, 'caller' | 'write' | 'tabl
   /** Of the bytes of an Arrow body, after they have been read: part of the digest. */
   readonly streamDigest?: () => string;
   /** Passes the request on to the node that owns the table; `undefined` when this one does. Absent where one node serves. */
-  readonly forward?: (table: TableRecord) => Promise<Reply | undefined>;
+  readonly forward?: ((table: TableRecord) => Promise<Reply | undefined>) | undefined;
   /** How long the former name of a renamed table still resolves, for this request. */
   readonly renamedSeconds: number;
 }
@@ -87,9 +87,14 @@ async function forward(
   return written && input.forward(written);
 }
 
-/** A database that the caller may not see is refused like one that does not exist. */
-export async function requireDatabase(name: string, caller: Caller, catalog: Catalog): Promise<Database> {
-  const database = await catalog.databases.find(name);
+/** A database that the caller may not see is refused like one that does not exist. `since`: when the request arrived. */
+export async function requireDatabase(
+  name: string,
+  caller: Caller,
+  catalog: Catalog,
+  since?: number,
+): Promise<Database> {
+  const database = await catalog.databases.find(name, since);
   if (database === undefined || !isVisible(caller, name, [])) throw databaseNotFound(name);
   return database;
 }
@@ -140,8 +145,8 @@ function readWriteRequest(
 function refuseIgnoredCondition(operation: Operation, { header }: Input): void {
   if (operation.usesPipeline === true || !isWrite(operation) || header('if-match') === undefined) return;
   throw invalidInput(
-    `The operation ${operation.id} does not look at If-Match.`,
-    'Writes of rows, changes of columns and of metadata, and restores do.',
+    `The operation ${operation.id} does not support If-Match.`,
+    'Row writes, column and metadata changes, and restores do.',
   );
 }
 
@@ -151,7 +156,7 @@ function digestRequest(operation: Operation, caller: Caller, input: Input, table
   const content = operation.body.kind === 'arrow' ? streamDigest?.() : JSON.stringify(body);
   if (content === undefined) throw new Error('The body of the request was not hashed.');
   const parts = [caller.id, database?.id, tableId, operation.id, address, header('if-match'), content];
-  return createHash('sha256').update(JSON.stringify(parts)).digest('base64url');
+  return hash('sha256', JSON.stringify(parts), 'base64url');
 }
 
 const KEY_CHARACTERS_MAX = 255;
@@ -159,7 +164,7 @@ const KEY_CHARACTERS_MAX = 255;
 function readKey(text: string | undefined): string | undefined {
   if (text === undefined) return undefined;
   if (text.length > 0 && text.length <= KEY_CHARACTERS_MAX && /^[\u0020-\u007e]+$/.test(text)) return text;
-  throw invalidInput(`The Idempotency-Key is not 1 to ${KEY_CHARACTERS_MAX} printable characters.`);
+  throw invalidInput(`The Idempotency-Key must have 1 to ${KEY_CHARACTERS_MAX} printable characters.`);
 }
 
 /** With the quotes of an entity tag, or without. */
@@ -167,5 +172,5 @@ function readExpectedVersion(text: string | undefined): number | undefined {
   if (text === undefined || text.trim() === '*') return undefined;
   const digits = /^"?(\d{1,15})"?$/.exec(text.trim())?.[1];
   if (digits !== undefined) return Number(digits);
-  throw invalidInput('If-Match is not a version of the table.', 'Send it as If-Match: "7".');
+  throw invalidInput('If-Match must be a version of the table.', 'Send it as If-Match: "7".');
 }

@@ -17,7 +17,7 @@ import type { Database, TableRecord } from '../model/table.ts';
 import type { Operation, OperationRequest } from '../operations/operation.ts';
 
 /** The part of an operation's input that names its target. */
-interface TargetInput extends Pick<OperationRequest, 'database' | 'delimiter' | 'prefix' | 'params'> {
+interface TargetInput extends Pick<OperationRequest, 'database' | 'delimiter' | 'prefix' | 'params' | 'query'> {
   readonly body: Readonly<Record<string, unknown>>;
   readonly renamedSeconds: number;
   readonly arrivedAt: number;
@@ -45,7 +45,7 @@ export async function resolveTarget(
   input: TargetInput,
   catalog: Catalog,
 ): Promise<ResolvedTarget> {
-  const { database } = input;
+  const { database, delimiter, prefix, params, query, body, renamedSeconds, arrivedAt } = input;
   const { target, permission } = operation;
   if (target === 'server') {
     // The permission may be on anything; the operation checks on what exactly the caller has it.
@@ -53,7 +53,8 @@ export async function resolveTarget(
     return {};
   }
   if (database === undefined) throw new Error(`The operation ${operation.id} needs a database.`);
-  const request = { ...input, operation, caller, database, catalog };
+  const named = { delimiter, prefix, params, query, body, renamedSeconds, arrivedAt };
+  const request = { ...named, operation, caller, database, catalog };
   switch (target) {
     case 'table':
       return { table: await findTable(request) };
@@ -64,9 +65,23 @@ export async function resolveTarget(
     case 'new-namespace':
       return { namespace: await findNewNamespace(request) };
     case 'database':
+      if (operation.reportsAccess === true) return findInQuery(request);
       if (operation.authorizesTables === undefined) requirePermission(request, []);
       return {};
   }
+}
+
+async function findInQuery(request: TargetRequest): Promise<ResolvedTarget> {
+  const { operation, query } = request;
+  const { table, namespace } = query;
+  if (table !== undefined && namespace !== undefined) {
+    throw invalidInput('The request has both a table and a namespace.', 'Give only one of them.');
+  }
+  if (namespace !== undefined) return { namespace: await findNamespace({ ...request, params: { id: namespace } }) };
+  if (table === undefined) return {};
+  // `see` on the path of a table may come from a namespace of the same name.
+  const reading = { ...operation, permission: 'read' } as const;
+  return { table: await findTable({ ...request, operation: reading, params: { id: table } }) };
 }
 
 async function findTable(request: TargetRequest): Promise<TableRecord> {
@@ -163,7 +178,7 @@ function requireSame(joined: string, identifier: string): void {
   // The Rust namespace client form-encodes its path: a space in a name arrives as a plus sign.
   if (joined === identifier || joined === identifier.replaceAll('+', ' ')) return;
   throw invalidInput(
-    `The id in the body, ${quoteForMessage(joined)}, is not the one in the address.`,
-    'Leave the id out of the body, or let the two agree.',
+    `The id in the body, ${quoteForMessage(joined)}, differs from the id in the URL.`,
+    'Omit the id from the body, or make both equal.',
   );
 }

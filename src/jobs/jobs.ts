@@ -72,7 +72,7 @@ interface Entry {
 
 const RESUME_MILLISECONDS = 5000;
 const WAITING = 'waiting';
-const MOVED = 'Another node has taken the table over. The job has changed nothing: start it again.';
+const MOVED = 'Another node took over the table. The job changed nothing; start it again.';
 
 /**
  * Work that may outlast its request. Index builds and maintenance are lost with their process: such a job commits
@@ -100,6 +100,7 @@ export class Jobs {
         store: shared.store,
         telemetry,
         keptMax: limits.keptMax,
+        isResumed: (kind) => this.#resumers.has(kind),
         onCancelRequested: (id) => this.#cancelOwn(id),
       });
   }
@@ -216,7 +217,7 @@ export class Jobs {
     const entry = newEntry(job, work);
     this.#entries.set(job.id, entry);
     this.#waiting.add(entry);
-    const timedOut = unavailable(`The job waited ${limits.waitSeconds} seconds for its turn.`, 30);
+    const timedOut = unavailable(`The job waited in the queue for ${limits.waitSeconds} s.`, 30);
     entry.timer = setTimeout(() => this.#drop(entry, 'TIMED_OUT', timedOut), limits.waitSeconds * 1000);
     entry.timer.unref();
     return entry;
@@ -225,8 +226,8 @@ export class Jobs {
   #requireQueueSpace(caller: string): void {
     const { waitingMax, waitingPerCallerMax } = this.#settings.limits;
     const own = [...this.#waiting].filter(({ job }) => job.subject.caller === caller).length;
-    if (own >= waitingPerCallerMax) throw unavailable(`${own} jobs of this caller are already waiting.`, 30);
-    if (this.#waiting.size >= waitingMax) throw unavailable(`${waitingMax} jobs are already waiting.`, 30);
+    if (own >= waitingPerCallerMax) throw unavailable(`${own} jobs of this caller are already in the queue.`, 30);
+    if (this.#waiting.size >= waitingMax) throw unavailable(`${waitingMax} jobs are already in the queue.`, 30);
   }
 
   #runNext(haveWaited: boolean): void {
@@ -286,7 +287,7 @@ export class Jobs {
   async #requireTable({ job: { subject } }: Entry): Promise<void> {
     // An unreachable catalog does not fail the job.
     const hasTable = await this.#settings.hasTable(subject.tableId).catch(() => true);
-    if (!hasTable) throw new ServiceError('TableNotFound', 'The table was dropped before the job was done.');
+    if (!hasTable) throw new ServiceError('TableNotFound', 'The table was dropped before the job finished.');
   }
 
   async #fail(entry: Entry, cause: unknown): Promise<void> {
@@ -345,7 +346,7 @@ export class Jobs {
   async #resume(job: JobRecord): Promise<void> {
     const found = await this.#resumers.get(job.subject.kind)?.(job);
     if (found === undefined) {
-      const failure = toFailure(job.phase, new ServiceError('TableNotFound', 'The table of the job is gone.'));
+      const failure = toFailure(job.phase, new ServiceError('TableNotFound', 'The table of the job no longer exists.'));
       await this.#shared?.save({ ...job, state: 'FAILED', failure, endedAt: this.#settings.now() });
       return;
     }
@@ -384,7 +385,7 @@ export class Jobs {
 /** The process ends. Nothing is wrong with the job. */
 class Interrupted extends ServiceError {
   constructor() {
-    super('ServiceUnavailable', 'The service is shutting down; the job goes on after its next start.');
+    super('ServiceUnavailable', 'The server is shutting down; the job continues after the next start.');
   }
 }
 
@@ -410,7 +411,7 @@ function toFailure(phase: string, error: unknown): NonNullable<JobRecord['failur
 }
 
 function shuttingDown(): ServiceError {
-  return unavailable('The service is shutting down.', 1);
+  return unavailable('The server is shutting down.', 1);
 }
 
 function unavailable(detail: string, retryAfterSeconds: number): ServiceError {

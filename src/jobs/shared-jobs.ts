@@ -6,6 +6,8 @@ export interface SharedJobsSettings {
   readonly telemetry: Telemetry;
   /** Ended jobs of all nodes that are kept. */
   readonly keptMax: number;
+  /** Whether another process goes on with jobs of this kind when theirs has ended. */
+  readonly isResumed: (kind: string) => boolean;
   /** Called for a job of this node that another node was asked to cancel, until it has ended. */
   readonly onCancelRequested: (id: string) => void;
 }
@@ -43,13 +45,13 @@ export class SharedJobs {
 
   async find(id: string): Promise<JobRecord | undefined> {
     const found = await this.#settings.store.find(id);
-    return found?.isAbandoned === true ? toFailed(found) : found;
+    return found !== undefined && this.#isLost(found) ? toFailed(found) : found;
   }
 
   /** In any order. */
   async list(databaseId: string): Promise<readonly JobSummary[]> {
     const found = await this.#settings.store.list(databaseId);
-    return found.map((job) => (job.isAbandoned ? { ...job, state: 'FAILED' } : job));
+    return found.map((job) => (this.#isLost(job) ? { ...job, state: 'FAILED' } : job));
   }
 
   async cancel(id: string): Promise<JobRecord | undefined> {
@@ -65,6 +67,10 @@ export class SharedJobs {
 
   close(): void {
     clearInterval(this.#timer);
+  }
+
+  #isLost({ isAbandoned, subject }: Pick<JobSummary, 'subject'> & { readonly isAbandoned: boolean }): boolean {
+    return isAbandoned && !this.#settings.isResumed(subject.kind);
   }
 
   async #write(open: OpenJob): Promise<void> {
@@ -107,7 +113,7 @@ export class SharedJobs {
 function toFailed(job: JobRecord): JobRecord {
   const { phase } = job;
   const message =
-    'The node that ran the job has ended. Unless the result of the job, such as an index, is there, nothing was ' +
+    'The node that ran the job stopped. If the result of the job, such as an index, does not exist, nothing was ' +
     'changed: start the job again.';
   return { ...job, state: 'FAILED', failure: { phase, message, isRetryable: true } };
 }

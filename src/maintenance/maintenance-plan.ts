@@ -51,7 +51,8 @@ export async function planMaintenance(
   const cutoffMilliseconds =
     isHistoryDue && !isPostponed ? await planRemoval(context, activity, { condition, isIdle }) : undefined;
   const { remaining, lostRuns } = activity;
-  const work = { reasons, isRemoving: cutoffMilliseconds !== undefined, remaining, lostRuns };
+  const onlyAppends = commits !== undefined && !activity.hasRewrites;
+  const work = { reasons, isRemoving: cutoffMilliseconds !== undefined, remaining, lostRuns, onlyAppends };
   return { condition, reasons, cutoffMilliseconds, blocksWriters: shouldBlockWriters(condition, work, limits) };
 }
 

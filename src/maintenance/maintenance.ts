@@ -64,10 +64,12 @@ export class Maintenance {
     if (this.#parts.limits.runningMax > 0) this.#schedule.start();
   }
 
-  recordCommit(table: TableRecord): void {
+  /** `isAppend`: the commit only added rows. */
+  recordCommit(table: TableRecord, { isAppend = false }: { readonly isAppend?: boolean } = {}): void {
     const { limits, now } = this.#parts;
     if (limits.runningMax === 0) return;
     const activity = this.#activityOf(table);
+    if (!isAppend) activity.hasRewrites = true;
     activity.commits = (activity.commits ?? 0) + 1;
     activity.lastCommitAt = now();
     activity.isSettled = false;
@@ -203,6 +205,7 @@ export class Maintenance {
   async #execute(activity: TableActivity, plan: MaintenancePlan): Promise<RunRecord> {
     const { engine, telemetry, tuner } = this.#parts;
     const before = activity.commits ?? 0;
+    activity.hasRewrites = false;
     const run = await runMaintenance(this.#parts, activity.table.location, plan);
     const { smallFragments, version } = await engine.maintenance.assess(activity.table.location);
     activity.lastRun = run;

@@ -38,14 +38,20 @@ const BLOCKING_STRETCH_MAX = 16;
 interface PlannedWork extends Readonly<Pick<TableActivity, 'remaining' | 'lostRuns'>> {
   readonly reasons: readonly Reason[];
   readonly isRemoving: boolean;
+  /** Since the last run, its writers have only added rows. */
+  readonly onlyAppends: boolean;
 }
 
-/** The engine compacts before it removes versions: a lost compaction prevents the removal, too. */
+/**
+ * The engine compacts before it removes versions: a lost compaction prevents the removal, too. Appends do not conflict
+ * with a compaction, so they do not wait, unless the last run was lost to another write.
+ */
 export function shouldBlockWriters(
   { bytes, smallFragments }: Condition,
-  { reasons, isRemoving, remaining, lostRuns }: PlannedWork,
+  { reasons, isRemoving, remaining, lostRuns, onlyAppends }: PlannedWork,
   { blockingBytesMax }: MaintenanceLimits,
 ): boolean {
+  if (onlyAppends && lostRuns === 0) return false;
   const canCompact = smallFragments - (remaining?.smallFragments ?? 0) > 1;
   const compacts = reasons.includes('fragments') || reasons.includes('deletions') || (isRemoving && canCompact);
   return compacts && bytes <= blockingBytesMax * (lostRuns < LOST_RUNS_MAX ? 1 : BLOCKING_STRETCH_MAX);

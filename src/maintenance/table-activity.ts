@@ -23,6 +23,8 @@ export class TableActivity {
   /** Since the last run; `undefined` for a table that was last written before the start of the service. */
   commits: number | undefined;
   lastCommitAt = 0;
+  /** Whether a commit since the start of the last run did more than add rows. */
+  hasRewrites = false;
   /** Whether the table was checked after its last commit. */
   isSettled = true;
   /** The number of commits at which it is checked again. */

@@ -5,8 +5,9 @@ import type { NamespacePath } from './identifier.ts';
 export const ROLES = ['reader', 'writer', 'owner', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
+export const PERMISSIONS = ['see', 'read', 'write', 'manage', 'administer'] as const;
 /** What an operation requires on its target. `see`: any role on it, above it or below it. */
-export type Permission = 'see' | 'read' | 'write' | 'manage' | 'administer';
+export type Permission = (typeof PERMISSIONS)[number];
 
 /** A role on a database (empty path), namespace or table, and all below it. Without a database: on all databases. */
 export interface Grant {
@@ -120,6 +121,10 @@ export function administersEverything(caller: Caller): boolean {
 
 export function administersAnything(caller: Caller): boolean {
   return caller.grants.some(({ role }) => role === 'admin');
+}
+
+export function writesAnything(caller: Caller): boolean {
+  return caller.grants.some(({ role }) => role !== 'reader');
 }
 
 /** An administrator may give and revoke any role within what they administer: no role is higher than `admin`. */

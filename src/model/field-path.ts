@@ -97,7 +97,7 @@ function pathFault(text: string, fault: string, offset?: number): ServiceError {
   const where = offset === undefined ? '' : ` at character ${offset + 1}`;
   return invalidInput(
     `The field path ${quoteForMessage(text)} ${fault}${where}.`,
-    'Segments are separated by dots; one with a dot in it is quoted with backticks, and a backtick in it doubled.',
+    'Separate segments with dots. Quote a segment that contains a dot with backticks, and double a backtick inside it.',
   );
 }
 

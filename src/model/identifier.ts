@@ -32,7 +32,7 @@ export function toTablePath(names: readonly string[], delimiter: string): TableP
   const [first, ...rest] = checkNames(names, delimiter);
   if (first === undefined) {
     const hint = 'Give the path of a table, such as "orders" or "sales$orders".';
-    throw invalidInput('The identifier names the root namespace, where a table is wanted.', hint);
+    throw invalidInput('The identifier is that of the root namespace, not of a table.', hint);
   }
   return [first, ...rest];
 }
@@ -48,7 +48,8 @@ export function checkNames(names: readonly string[], delimiter: string): readonl
 export function checkName(name: string, delimiter: string): void {
   const fault = nameFault(name, delimiter);
   if (fault === undefined) return;
-  const hint = 'A name has 1 to 255 bytes of UTF-8, without control or invisible characters and without / \\ ? # %.';
+  const hint =
+    'A name must have 1 to 255 bytes of UTF-8, without control or invisible characters and without / \\ ? # %.';
   throw invalidInput(`The name ${quoteForMessage(name)} ${fault}.`, hint);
 }
 
@@ -93,8 +94,8 @@ function checkDelimiter(delimiter: string): void {
   const tooLong = delimiter.length === 0 || delimiter.length > DELIMITER_CHARACTERS_MAX;
   if (tooLong || /[\p{Cc}\p{Cf}\p{Cs}]/u.test(delimiter)) {
     throw invalidInput(
-      `The delimiter ${quoteForMessage(delimiter)} is not usable.`,
-      `A delimiter has 1 to ${DELIMITER_CHARACTERS_MAX} visible characters; without one it is "${DEFAULT_DELIMITER}".`,
+      `The delimiter ${quoteForMessage(delimiter)} is not valid.`,
+      `A delimiter must have 1 to ${DELIMITER_CHARACTERS_MAX} visible characters; the default is "${DEFAULT_DELIMITER}".`,
     );
   }
 }
@@ -106,7 +107,7 @@ function nameFault(name: string, delimiter: string): string | undefined {
   if (name.includes(delimiter)) return `contains the delimiter ${quoteForMessage(delimiter)}`;
   // Joined with "::", the name "a:" would be read back as "a".
   if (`${name}${delimiter}`.indexOf(delimiter) < name.length) {
-    return `ends like the delimiter ${quoteForMessage(delimiter)} begins`;
+    return `ends with the start of the delimiter ${quoteForMessage(delimiter)}`;
   }
   const match = FORBIDDEN_CHARACTER.exec(name);
   if (match !== null) return `contains the character ${quoteForMessage(match[0])}`;

@@ -1,67 +1,44 @@
 import { availableParallelism } from 'node:os';
+import { INTEGRATION_LIMITS } from './limits/integration-limits.ts';
+import { DAY, GiB, HOUR, KiB, MiB, TiB, bytes, integer, seconds } from './limits/number-spec.ts';
+
+export { DAY, HOUR, KiB, bytes, integer, seconds } from './limits/number-spec.ts';
+export type { NumberSpec } from './limits/number-spec.ts';
 
 /** Time for running commits and an orderly shutdown, after `http.drainSeconds`. */
 export const SHUTDOWN_GRACE_SECONDS = 10;
-
-export const KiB = 1024;
-const MiB = 1024 * KiB;
-const GiB = 1024 * MiB;
-const TiB = 1024 * GiB;
-
-export const HOUR = 3600;
-export const DAY = 24 * HOUR;
-
-/** A number that an operator may set. */
-export interface NumberSpec {
-  readonly type: 'integer' | 'bytes' | 'seconds';
-  readonly default: number;
-  /** Words for a default that depends on the machine. */
-  readonly defaultText: string | undefined;
-  readonly range: readonly [min: number, max: number];
-  readonly help: string;
-}
-
-export const integer = numberSpec('integer');
-export const bytes = numberSpec('bytes');
-export const seconds = numberSpec('seconds');
-
-function numberSpec(type: NumberSpec['type']) {
-  return (fallback: number, range: NumberSpec['range'], help: string, defaultText?: string): NumberSpec => {
-    return { type, default: fallback, defaultText, range, help };
-  };
-}
 
 /** Each is a setting. Not far beyond a maximum that looks low, the engine ends the process, hangs or takes all memory. */
 export const LIMITS = {
   http: {
     jsonBytesMax: bytes(16 * MiB, [KiB, GiB], 'Largest JSON body.'),
-    unauthenticatedJsonBytesMax: bytes(MiB, [KiB, GiB], 'Largest JSON body read to find the credential inside it.'),
+    unauthenticatedJsonBytesMax: bytes(MiB, [KiB, GiB], 'Largest JSON body of a caller who is not authenticated yet.'),
     jsonDepthMax: integer(64, [4, 1000], 'Deepest nesting of a JSON body.'),
     jsonValuesMax: integer(
       2_000_000,
       [1000, 100_000_000],
-      'Most values, numbers of vectors included, in a JSON body; the more, the longer a request may hold up others.',
+      'Maximum number of values in a JSON body, with those of vectors; parsing more delays other requests.',
     ),
-    jsonKeysMax: integer(10_000, [100, 1_000_000], 'Most keys of one object in a JSON body.'),
-    headerBytesMax: bytes(32 * KiB, [4 * KiB, MiB], 'Largest sum of request headers.'),
-    headersMax: integer(200, [16, 1000], 'Most headers of a request.'),
-    requestsMax: integer(1024, [1, 65_536], 'Requests served at once, of all kinds.'),
+    jsonKeysMax: integer(10_000, [100, 1_000_000], 'Maximum number of keys of one object in a JSON body.'),
+    headerBytesMax: bytes(32 * KiB, [4 * KiB, MiB], 'Maximum total size of request headers.'),
+    headersMax: integer(200, [16, 1000], 'Maximum number of headers of a request.'),
+    requestsMax: integer(1024, [1, 65_536], 'Maximum concurrent requests of all kinds.'),
     readsMax: integer(
       Math.max(16, 8 * availableParallelism()),
       [1, 65_536],
-      'Reads served at once; more wait a little, or are told to slow down.',
+      'Maximum concurrent reads; more wait briefly or are refused with a Retry-After.',
       '8 for each processor, at least 16',
     ),
-    writesMax: integer(512, [1, 65_536], 'Writes without an Arrow body served at once.'),
-    uploadsMax: integer(256, [1, 65_536], 'Arrow bodies received at once.'),
-    administrationMax: integer(16, [1, 65_536], 'Requests of administrators served at once.'),
-    streamsMax: integer(128, [1, 65_536], 'Large replies sent at once; clients that take them slowly lose theirs.'),
-    waitingMax: integer(256, [1, 65_536], 'Requests of one kind that may wait for a place.'),
-    reservedPercent: integer(
-      25,
-      [0, 90],
-      'Share of the places of each kind that one caller leaves to others, however much it sends.',
+    writesMax: integer(512, [1, 65_536], 'Maximum concurrent writes without an Arrow body.'),
+    uploadsMax: integer(256, [1, 65_536], 'Maximum concurrent Arrow uploads.'),
+    administrationMax: integer(16, [1, 65_536], 'Maximum concurrent administration requests.'),
+    streamsMax: integer(
+      128,
+      [1, 65_536],
+      'Maximum concurrent large replies; slow clients are disconnected when others wait.',
     ),
+    waitingMax: integer(256, [1, 65_536], 'Maximum number of queued requests of each kind.'),
+    reservedPercent: integer(25, [0, 90], 'Share of each concurrency limit that is reserved for other callers.'),
     slowReadsPerCallerMax: integer(
       Math.max(2, availableParallelism()),
       [1, 65_536],
@@ -71,35 +48,35 @@ export const LIMITS = {
     queueSeconds: seconds(
       1,
       [0, 60],
-      'Longest wait for a place; who would have to wait for more than a quarter of it is refused at once.',
+      'Maximum time in the queue; requests expected to wait over a quarter of it are refused at once.',
     ),
     bufferedBytesMax: bytes(
       192 * MiB,
       [MiB, TiB],
-      'Memory for bodies that arrive; beyond it the senders are made to wait, and those who send nothing lose theirs.',
+      'Memory for request bodies; when it is full, senders wait, and idle ones are disconnected.',
     ),
-    connectionsMax: integer(4096, [1, 1_000_000], 'Connections held at once; more are closed.'),
+    connectionsMax: integer(4096, [1, 1_000_000], 'Maximum number of connections; more are closed.'),
     rateRequestsPerSecond: integer(
       0,
       [0, 1_000_000],
-      'Requests per second and caller without a quota for it; 0 sets no rate. Each node counts.',
+      'Requests per second of a caller without a quota; 0: unlimited. Counted per node.',
     ),
-    headersSeconds: seconds(30, [1, HOUR], 'Time in which the headers of a request must arrive.'),
+    headersSeconds: seconds(30, [1, HOUR], 'Timeout for request headers.'),
     bodyIdleSeconds: seconds(60, [1, HOUR], 'Longest pause between two parts of a request body.'),
-    bodyBytesPerSecondMin: bytes(256, [0, GiB], 'Slowest that a request body may arrive; 0 sets no bound.'),
-    slowSeconds: seconds(5, [0, HOUR], 'How long a client may keep its place waiting when others need it.'),
+    bodyBytesPerSecondMin: bytes(256, [0, GiB], 'Minimum upload rate of a request body; 0: none.'),
+    slowSeconds: seconds(5, [0, HOUR], 'How long a stalled client may hold its slot while others wait.'),
     keepAliveSeconds: seconds(310, [1, DAY], 'How long an idle connection is kept; clients pool for 300.'),
     drainNoticeSeconds: seconds(
       0,
       [0, HOUR],
-      'Time at shutdown for which /readyz already says not ready while requests are still accepted: for load balancers.',
+      'At shutdown, how long /readyz reports not ready while requests are still accepted, for load balancers.',
     ),
-    drainSeconds: seconds(30, [0, HOUR], 'Time that running requests have to finish at shutdown.'),
-    pageSizeMax: integer(1000, [1, 100_000], 'Most entries on one page of a listing.'),
+    drainSeconds: seconds(30, [0, HOUR], 'How long in-flight requests may run at shutdown.'),
+    pageSizeMax: integer(1000, [1, 100_000], 'Maximum number of entries on one page of a listing.'),
     unpagedNamesMax: integer(
       100_000,
       [1, 1_000_000],
-      'Most names in a listing of one namespace; clients ask for all at once.',
+      'Maximum number of names in a listing of one namespace; clients request all of them at once.',
     ),
     renamedSeconds: seconds(
       300,
@@ -112,68 +89,64 @@ export const LIMITS = {
     messageBytesMax: bytes(GiB, [KiB, 2 * GiB], 'Largest single message (batch) of an Arrow stream.'),
     metadataBytesMax: bytes(16 * MiB, [KiB, 256 * MiB], 'Largest header of an Arrow message.'),
     decodedBytesMax: bytes(16 * GiB, [KiB, 64 * TiB], 'Largest Arrow body after decompression.'),
-    decodedRatioMax: integer(200, [1, 100_000], 'Most that a body may grow by decompression.'),
-    decodedFloorBytes: bytes(64 * MiB, [0, TiB], 'Decoded size below which the ratio is not looked at.'),
-    columnsMax: integer(2000, [1, 20_000], 'Most columns of a table, nested ones included.'),
+    decodedRatioMax: integer(200, [1, 100_000], 'Maximum ratio of decompressed to compressed size.'),
+    decodedFloorBytes: bytes(64 * MiB, [0, TiB], 'Decompressed size below which the ratio is not checked.'),
+    columnsMax: integer(2000, [1, 20_000], 'Maximum number of columns of a table, nested ones included.'),
     depthMax: integer(32, [1, 64], 'Deepest nesting of a column.'),
-    rowsPerBatchMax: integer(16_777_216, [1, 2_147_483_647], 'Most rows in one batch.'),
-    dictionaryBytesMax: bytes(256 * MiB, [KiB, 2 * GiB], 'Largest sum of the dictionaries of a stream.'),
-    chunkBytes: bytes(32 * MiB, [MiB, GiB], 'Size at which a part of a long stream is written.'),
-    chunksMax: integer(4096, [1, 100_000], 'Most parts in which one stream is written.'),
-    keptChunksMax: integer(4, [0, 1000], 'Most buffers for such parts that are kept for streams to come.'),
+    rowsPerBatchMax: integer(16_777_216, [1, 2_147_483_647], 'Maximum number of rows in one batch.'),
+    dictionaryBytesMax: bytes(256 * MiB, [KiB, 2 * GiB], 'Maximum total size of the dictionaries of a stream.'),
+    chunkBytes: bytes(32 * MiB, [MiB, GiB], 'Size of the chunks in which a long stream is written.'),
+    chunksMax: integer(4096, [1, 100_000], 'Maximum number of chunks of one stream.'),
+    keptChunksMax: integer(4, [0, 1000], 'Maximum number of chunk buffers kept for reuse.'),
   },
   sql: {
     charactersMax: integer(1_000_000, [1, 16_000_000], 'Longest SQL text.'),
-    operatorsMax: integer(256, [1, 400], 'Most operators in one SQL expression.'),
+    operatorsMax: integer(256, [1, 400], 'Maximum number of operators in one SQL expression.'),
     depthMax: integer(24, [1, 40], 'Deepest nesting of an SQL expression.'),
     coalesceDepthMax: integer(
       6,
       [1, 12],
-      'Deepest nesting of what doubles the planning: coalesce, nvl, ifnull and the like.',
+      'Deepest nesting of functions that double planning time: coalesce, nvl, ifnull and similar.',
     ),
-    listItemsMax: integer(200_000, [1, 2_000_000], 'Most items in the lists of an SQL expression.'),
+    listItemsMax: integer(200_000, [1, 2_000_000], 'Maximum number of items in the lists of an SQL expression.'),
     growthMax: integer(
       32,
       [1, 1000],
-      'How many times as long as its columns a value may get that an SQL expression computes, as by concat and ||.',
+      'How many times longer than its columns a value computed by an SQL expression may be, as with concat and ||.',
     ),
     computedBytesMax: bytes(
       64 * KiB,
       [KiB, 64 * MiB],
-      'Most bytes that texts and lists of an SQL expression may add to a value that it computes for each row.',
+      'Maximum bytes that literals of an SQL expression may add to a computed value.',
     ),
     fullTextDepthMax: integer(32, [1, 100], 'Deepest nesting of a full-text query.'),
-    fullTextClausesMax: integer(256, [1, 10_000], 'Most clauses of a full-text query.'),
+    fullTextClausesMax: integer(256, [1, 10_000], 'Maximum number of clauses of a full-text query.'),
     fullTextCharactersMax: integer(65_536, [1, 1_000_000], 'Longest text of a full-text query.'),
     fullTextCostMax: integer(
       20_000,
       [100, 10_000_000],
-      'Most that a full-text query may cost: 1 per word and column; with fuzziness 1: 3, 2: 25, more: 1,500.',
+      'Maximum cost of a full-text query: 1 per word and column; 3, 25 or 1,500 with fuzziness 1, 2 or more.',
     ),
-    updatesMax: integer(512, [1, 10_000], 'Most fields that one update may set.'),
+    updatesMax: integer(512, [1, 10_000], 'Maximum number of fields that one update may set.'),
   },
   query: {
     kMax: integer(1_000_000, [1, 100_000_000], 'Largest number of results.'),
     offsetMax: integer(10_000_000, [0, 2_147_483_647], 'Largest number of results to skip.'),
-    vectorsMax: integer(100, [1, 5000], 'Most vectors in one query.'),
-    dimensionsMax: integer(16_384, [1, 65_536], 'Most dimensions of a query vector.'),
+    vectorsMax: integer(100, [1, 5000], 'Maximum number of vectors in one query.'),
+    dimensionsMax: integer(16_384, [1, 65_536], 'Maximum number of dimensions of a query vector.'),
     nprobesMax: integer(100_000, [1, 1_000_000], 'Largest number of probes.'),
     refineFactorMax: integer(1000, [1, 100_000], 'Largest refine factor.'),
     efMax: integer(100_000, [1, 1_000_000], 'Largest search effort (ef).'),
-    columnsMax: integer(4096, [1, 100_000], 'Most columns that a query may name.'),
-    seconds: seconds(60, [1, HOUR], 'Time after which a query is stopped.'),
+    columnsMax: integer(4096, [1, 100_000], 'Maximum number of columns that a query may name.'),
+    seconds: seconds(60, [1, HOUR], 'Query timeout.'),
     memoryBytesMax: bytes(
       768 * MiB,
       [MiB, TiB],
-      'Memory, by estimate, for all queries at once; small ones are not counted.',
+      'Estimated memory of all running queries; small ones are not counted.',
     ),
-    memoryPerCallerBytesMax: bytes(512 * MiB, [MiB, TiB], 'Memory, by estimate, for all queries of one caller.'),
-    memoryPerRequestBytesMax: bytes(
-      512 * MiB,
-      [MiB, TiB],
-      'Memory, by estimate, that one query may take; larger ones are refused at once.',
-    ),
-    memoryWaitSeconds: seconds(2, [0, 60], 'Longest wait of a query for memory.'),
+    memoryPerCallerBytesMax: bytes(512 * MiB, [MiB, TiB], 'Estimated memory of all running queries of one caller.'),
+    memoryPerRequestBytesMax: bytes(512 * MiB, [MiB, TiB], 'Estimated memory of one query; larger ones are refused.'),
+    memoryWaitSeconds: seconds(2, [0, 60], 'How long a query waits for memory.'),
     residentBytesMax: bytes(
       1536 * MiB,
       [64 * MiB, 64 * TiB],
@@ -182,166 +155,191 @@ export const LIMITS = {
     cacheBytes: bytes(
       64 * MiB,
       [0, TiB],
-      'Memory for results of queries, which answer the same query while the table does not change; 0 turns the cache off.',
+      'Memory of the result cache, which answers repeated queries until the table changes; 0: off.',
     ),
+    diffRowsMax: integer(
+      6_000_000,
+      [1000, 1_000_000_000],
+      'Maximum number of rows of both versions that a diff compares.',
+    ),
+    diffShownMax: integer(
+      10_000,
+      [1, 1_000_000],
+      'Maximum number of changed rows that a diff returns; all are counted.',
+    ),
+    diffBytesMax: bytes(32 * MiB, [KiB, GiB], 'Maximum size of the changed rows that a diff returns, as JSON.'),
     cachedResultBytesMax: bytes(256 * KiB, [KiB, GiB], 'Largest result that is cached.'),
   },
   metadata: {
-    entriesMax: integer(1000, [1, 100_000], 'Most entries in the metadata of a field.'),
+    entriesMax: integer(1000, [1, 100_000], 'Maximum number of entries in the metadata of a field.'),
     keyBytesMax: bytes(KiB, [1, MiB], 'Longest key of metadata and of properties.'),
     valueBytesMax: bytes(MiB, [1, 64 * MiB], 'Longest value of metadata and of properties.'),
-    propertiesMax: integer(1000, [1, 100_000], 'Most properties of a table or namespace.'),
+    propertiesMax: integer(1000, [1, 100_000], 'Maximum number of properties of a table or namespace.'),
   },
   engine: {
-    openTablesMax: integer(512, [1, 100_000], 'Most tables kept open.'),
-    queueWaitingMax: integer(1024, [1, 100_000], 'Most writes that wait for one table.'),
-    queueWaitingPerCallerMax: integer(768, [1, 100_000], 'Most writes of one caller that wait for one table.'),
-    queueWaitSeconds: seconds(60, [1, HOUR], 'Longest wait of a write for its table.'),
-    queueHoldSeconds: seconds(HOUR / 2, [10, 7 * DAY], 'Time after which a write that others wait for is stuck.'),
-    writeAttemptsMax: integer(5, [1, 100], 'How often a write is tried when another writer was faster.'),
-    orphanedQueriesMax: integer(64, [1, 10_000], 'Queries that may keep running after their clients have gone.'),
+    openTablesMax: integer(512, [1, 100_000], 'Maximum number of tables kept open.'),
+    queueWaitingMax: integer(1024, [1, 100_000], "Maximum length of a table's write queue."),
+    queueWaitingPerCallerMax: integer(768, [1, 100_000], "Maximum writes of one caller in a table's write queue."),
+    queueWaitSeconds: seconds(60, [1, HOUR], 'Maximum time of a write in the queue.'),
+    queueHoldSeconds: seconds(
+      HOUR / 2,
+      [10, 7 * DAY],
+      'How long a write may block its queue before it counts as stuck.',
+    ),
+    writeAttemptsMax: integer(5, [1, 100], 'Attempts of a write that conflicts with external writers.'),
+    orphanedQueriesMax: integer(
+      64,
+      [1, 10_000],
+      'Maximum number of orphaned queries: still running after the client disconnected.',
+    ),
     orphanedQueriesPerCallerMax: integer(
       4,
       [1, 10_000],
-      'Such queries of one caller; at this number only that caller is refused until one ends.',
+      'Maximum number of orphaned queries of one caller; then only that caller is refused.',
     ),
     bulkWritesMax: integer(
       Math.min(4, Math.max(2, availableParallelism())),
       [1, 1000],
-      'Parts of large uploads that are written at once.',
+      'Chunks of large uploads that are written concurrently.',
       'one for each processor, from 2 to 4',
     ),
     threadNice: integer(
       3,
       [0, 19],
-      'How far the threads of the engine stand back (nice) behind the one that answers requests; Linux only.',
+      "Nice value of the engine's threads, below the thread that handles requests; Linux only.",
     ),
-    resultBatchBytes: bytes(MiB, [KiB, GiB], 'Size, about, of the batches in which a result is read and sent.'),
-    updateGroupMax: integer(64, [1, 256], 'Most waiting updates that share one commit; 1: each has its own.'),
-    insertGroupMax: integer(64, [1, 1024], 'Most waiting inserts that share one commit; 1: each has its own.'),
-    insertGroupRowsMax: integer(1_000_000, [1, 100_000_000], 'Most rows of inserts that share one commit.'),
-    insertGroupBytesMax: bytes(16 * MiB, [KiB, GiB], 'Most data of inserts that share one commit.'),
+    resultBatchBytes: bytes(MiB, [KiB, GiB], 'Approximate size of result batches.'),
+    updateGroupMax: integer(64, [1, 256], 'Maximum number of updates in one group commit; 1: no group commit.'),
+    insertGroupMax: integer(64, [1, 1024], 'Maximum number of inserts in one group commit; 1: no group commit.'),
+    insertGroupRowsMax: integer(1_000_000, [1, 100_000_000], 'Maximum number of rows in one group commit of inserts.'),
+    insertGroupBytesMax: bytes(16 * MiB, [KiB, GiB], 'Maximum size of one group commit of inserts.'),
     backfillBytes: bytes(
       32 * MiB,
       [64 * KiB, 4 * GiB],
-      'Size, about, of a step of a backfill; other writers wait for it.',
+      'Approximate size of one step of a backfill; other writers wait for it.',
     ),
     batchGatherMilliseconds: integer(
       3,
       [0, 100],
-      'Longest wait, after writes that shared a commit, for their senders to return; a lone writer never waits.',
+      'After a group commit, how long to wait for more writes; a lone writer never waits.',
     ),
     indexCacheBytes: bytes(GiB, [0, TiB], 'Memory for the cache of indexes.'),
     metadataCacheBytes: bytes(256 * MiB, [0, TiB], 'Memory for the cache of table metadata.'),
-    manifestBytesMax: bytes(
-      64 * MiB,
-      [MiB, GiB],
-      'Largest manifest that an external writer may commit, to a table whose versions are managed.',
+    manifestBytesMax: bytes(64 * MiB, [MiB, GiB], 'Largest manifest that an external writer may commit.'),
+    batchTablesMax: integer(100, [1, 1000], 'Maximum number of operations in one batch commit.'),
+    trialSeconds: seconds(10, [1, HOUR], 'Maximum time to open such a manifest on trial, in a separate process.'),
+    mergeBytesMax: bytes(
+      128 * MiB,
+      [MiB, 2 * GiB],
+      'Largest body of an upsert (merge_insert), which is held in memory.',
     ),
-    batchTablesMax: integer(100, [1, 1000], 'Most changes of tables that one batch commits.'),
-    trialSeconds: seconds(10, [1, HOUR], 'Longest trial opening of such a manifest, in a process of its own.'),
-    mergeBytesMax: bytes(128 * MiB, [MiB, 2 * GiB], 'Largest body of a merge, which is held in memory.'),
-    spoolBytesMax: bytes(64 * GiB, [MiB, 64 * TiB], 'Disk space for inserts that have not arrived whole yet.'),
-    uploadSessionsMax: integer(256, [1, 10_000], 'Multipart uploads open at once.'),
-    uploadSessionsPerCallerMax: integer(64, [1, 10_000], 'Multipart uploads of one caller open at once.'),
-    uploadPartsMax: integer(4096, [1, 100_000], 'Most parts of a multipart upload.'),
-    uploadIdleSeconds: seconds(HOUR, [1, 30 * DAY], 'Time after which a forgotten multipart upload is dropped.'),
+    spoolBytesMax: bytes(64 * GiB, [MiB, 64 * TiB], 'Disk space for inserts that are still being received.'),
+    uploadSessionsMax: integer(256, [1, 10_000], 'Maximum number of open multipart uploads.'),
+    uploadSessionsPerCallerMax: integer(64, [1, 10_000], 'Maximum number of open multipart uploads of one caller.'),
+    uploadPartsMax: integer(4096, [1, 100_000], 'Maximum number of parts of a multipart upload.'),
+    uploadIdleSeconds: seconds(HOUR, [1, 30 * DAY], 'Time after which an idle multipart upload is aborted.'),
   },
   index: {
-    partitionsMax: integer(65_536, [1, 1_000_000], 'Most partitions of a vector index.'),
-    sampleRateMax: integer(65_536, [1, 1_000_000], 'Most rows per partition that train a vector index.'),
-    iterationsMax: integer(1000, [1, 100_000], 'Most rounds of training of a vector index.'),
-    mMax: integer(256, [1, 4096], 'Most neighbours (m) in the graph of an HNSW index.'),
-    efConstructionMax: integer(4096, [1, 100_000], 'Most candidates (ef_construction) while a graph is built.'),
-    tokenLengthMax: integer(65_536, [1, 1_000_000], 'Longest word that a full-text index may keep.'),
-    stopWordsMax: integer(1000, [1, 100_000], 'Most stop words that a full-text index may be given.'),
+    partitionsMax: integer(65_536, [1, 1_000_000], 'Maximum number of partitions of a vector index.'),
+    sampleRateMax: integer(
+      65_536,
+      [1, 1_000_000],
+      'Maximum sample rate (rows per partition) for training a vector index.',
+    ),
+    iterationsMax: integer(1000, [1, 100_000], 'Maximum number of training iterations of a vector index.'),
+    mMax: integer(256, [1, 4096], 'Maximum number of neighbours (m) in the graph of an HNSW index.'),
+    efConstructionMax: integer(
+      4096,
+      [1, 100_000],
+      'Maximum number of candidates (ef_construction) while a graph is built.',
+    ),
+    tokenLengthMax: integer(65_536, [1, 1_000_000], 'Longest word that a full-text index may contain.'),
+    stopWordsMax: integer(1000, [1, 100_000], 'Maximum number of stop words that a full-text index may be given.'),
     ngramLengthMax: integer(32, [1, 256], 'Longest n-gram of a full-text index.'),
     recallPercent: integer(
       95,
       [50, 99],
-      'Share of the exact neighbours that a vector search without parameters shall find; an index may have another.',
+      'Recall target, in percent, of vector searches without parameters; an index may set its own.',
     ),
     tuningSeconds: seconds(
       30,
       [0, HOUR],
-      'Longest measurement of a vector index after its build, which takes up to a tenth of the build; 0: none.',
+      'Maximum time for measuring recall after an index build, which takes up to 10 % of the build; 0: off.',
     ),
-    tuningSecondsMin: seconds(
-      1.5,
-      [0, HOUR],
-      'What that measurement may take even after a quick build, and about half a second more on a busy machine.',
-    ),
+    tuningSecondsMin: seconds(1.5, [0, HOUR], 'Minimum time that measuring recall may take, even after a quick build.'),
   },
   jobs: {
-    answerSeconds: seconds(30, [0, 280], 'How long a request waits for an index before it gets the job id instead.'),
-    runningMax: integer(2, [1, 64], 'Jobs, such as index builds, that run at once.'),
-    waitingMax: integer(256, [0, 10_000], 'Jobs that wait for their turn; more are told to slow down.'),
-    waitingPerCallerMax: integer(64, [0, 10_000], 'Jobs of one caller that wait; callers take turns.'),
-    waitSeconds: seconds(HOUR, [1, 7 * DAY], 'Longest wait of a job for its turn.'),
+    answerSeconds: seconds(30, [0, 280], 'How long a request waits for a job before it gets the job id instead.'),
+    runningMax: integer(2, [1, 64], 'Maximum number of running jobs, such as index builds.'),
+    waitingMax: integer(256, [0, 10_000], 'Maximum number of queued jobs; more are refused with a Retry-After.'),
+    waitingPerCallerMax: integer(64, [0, 10_000], 'Maximum number of queued jobs of one caller.'),
+    waitSeconds: seconds(HOUR, [1, 7 * DAY], 'Maximum time of a job in the queue.'),
     keptMax: integer(
       1000,
       [0, 100_000],
-      'Ended jobs that are kept; most kinds only until the next start without PostgreSQL.',
+      'Maximum number of finished jobs that are kept; without PostgreSQL, most only until the next start.',
     ),
   },
   views: {
-    pollSeconds: seconds(10, [0, DAY], 'How often sources of views are looked at for changes; 0: never.'),
-    intervalSecondsMin: seconds(10, [1, DAY], 'Shortest time between two refreshes of a view by themselves.'),
+    pollSeconds: seconds(10, [0, DAY], 'How often the sources of views are checked for changes; 0: never.'),
+    intervalSecondsMin: seconds(10, [1, DAY], 'Minimum time between two automatic refreshes of a view.'),
   },
+  ...INTEGRATION_LIMITS,
   maintenance: {
-    runningMax: integer(1, [0, 16], 'Tables that maintenance works on at once; 0 turns it off.'),
-    dutyPercent: integer(
-      25,
-      [1, 100],
-      'Share of the time that maintenance may work, merging and removing each; then it rests.',
-    ),
-    checkCommits: integer(32, [1, 1_000_000], 'Commits after which a table is looked at.'),
-    quietSeconds: seconds(15, [0.1, DAY], 'Time without commits after which a table is looked at.'),
-    scanSeconds: seconds(HOUR, [1, 30 * DAY], 'Pause between two looks at all tables.'),
-    smallFragmentsMax: integer(64, [2, 100_000], 'Small fragments that a table may have before a merge.'),
-    deletedPercentMax: integer(10, [1, 100], 'Share of deleted rows that still take space.'),
-    unindexedPercentMax: integer(10, [1, 100], 'Share of rows that may be missing in an index.'),
+    runningMax: integer(1, [0, 16], 'Maximum number of tables under maintenance at once; 0 turns maintenance off.'),
+    dutyPercent: integer(25, [1, 100], 'Maximum share of time for maintenance, for compaction and cleanup each.'),
+    checkCommits: integer(32, [1, 1_000_000], 'Commits after which a table is checked for maintenance.'),
+    quietSeconds: seconds(15, [0.1, DAY], 'Idle time after which a table is checked for maintenance.'),
+    scanSeconds: seconds(HOUR, [1, 30 * DAY], 'Time between two checks of all tables.'),
+    smallFragmentsMax: integer(64, [2, 100_000], 'Small fragments that trigger a compaction.'),
+    deletedPercentMax: integer(10, [1, 100], 'Share of deleted rows that triggers a compaction.'),
+    unindexedPercentMax: integer(10, [1, 100], 'Share of unindexed rows that triggers an index refresh.'),
     /** Amortises a compaction, which may rewrite the whole table. */
     rewriteBytesPerCommit: bytes(
       256 * KiB,
       [0, TiB],
-      'How much a merge may write for each commit since the last; a quiet table is merged without counting.',
+      'Bytes that a compaction may rewrite per commit since the last one; idle tables are exempt.',
     ),
     /** Larger tables are compacted beside their writers, unless that keeps failing. */
-    blockingBytesMax: bytes(64 * MiB, [0, TiB], 'Largest table whose writers wait while it is merged.'),
-    retentionSeconds: seconds(7 * DAY, [0, 3650 * DAY], 'How far back a table can be read.'),
-    versionsMin: integer(2, [1, 1_000_000], 'Newest versions that are kept in any case.'),
-    /** The engine reads all versions in each run. */
-    versionsMax: integer(1000, [1, 1_000_000], 'Versions past which the oldest go earlier than the retention.'),
-    readerSeconds: seconds(
-      120,
-      [0, DAY],
-      'No version that was the latest within this time is removed; more than a query may take.',
+    blockingBytesMax: bytes(
+      64 * MiB,
+      [0, TiB],
+      'Largest table whose writers wait during a compaction, unless they only add rows.',
     ),
+    retentionSeconds: seconds(7 * DAY, [0, 3650 * DAY], 'How long old versions are kept.'),
+    versionsMin: integer(2, [1, 1_000_000], 'Number of newest versions that are always kept.'),
+    /** The engine reads all versions in each run. */
+    versionsMax: integer(
+      1000,
+      [1, 1_000_000],
+      'Number of versions above which the oldest are removed before their retention ends.',
+    ),
+    readerSeconds: seconds(120, [0, DAY], 'Versions that were the latest within this time stay for running readers.'),
     historyRatioMax: integer(
       1,
       [0, 100_000],
-      'How many times the size of a table its old versions may take, before they go earlier than the retention.',
+      'Size of old versions, as a multiple of the table, above which they are removed early.',
     ),
-    historyFloorBytes: bytes(64 * MiB, [0, TiB], 'Size of old versions below which that is not looked at.'),
+    historyFloorBytes: bytes(64 * MiB, [0, TiB], 'Size of old versions below which that limit does not apply.'),
   },
   log: {
-    slowQuerySeconds: seconds(1, [0, HOUR], 'Time after which a query counts as slow; 0: none does.'),
-    slowQueriesMax: integer(200, [1, 10_000], 'Slow queries that are remembered until the next start.'),
-    slowAnalysesPerMinuteMax: integer(6, [0, 1000], 'Slow queries that are run again to be analysed, a minute.'),
+    slowQuerySeconds: seconds(1, [0, HOUR], 'Duration from which a query counts as slow; 0: off.'),
+    slowQueriesMax: integer(200, [1, 10_000], 'Maximum number of slow queries in the list.'),
+    activityPointsMax: integer(90, [0, 10_000], 'Length of /metrics/history: one point every 10 s; 0: off.'),
+    slowAnalysesPerMinuteMax: integer(6, [0, 1000], 'Slow queries per minute that are run a second time for analysis.'),
   },
   journal: {
     windowSeconds: seconds(
       60,
       [0, DAY],
-      'How long a write whose reply was lost is remembered, to answer the same request without applying it again.',
+      'How long a retry of a write whose reply was lost gets the stored result instead of being applied again.',
     ),
-    keySeconds: seconds(DAY, [0, 30 * DAY], 'How long the answer to a write with an Idempotency-Key is kept.'),
-    keysMax: integer(100_000, [0, 10_000_000], 'Most answers that are kept for an Idempotency-Key.'),
+    keySeconds: seconds(DAY, [0, 30 * DAY], 'How long the result of a write with an Idempotency-Key is kept.'),
+    keysMax: integer(100_000, [0, 10_000_000], 'Maximum number of stored results of Idempotency-Keys.'),
   },
   access: {
-    grantsMax: integer(100, [1, 10_000], 'Most grants that a key or a client is made with.'),
-    measureSeconds: integer(2, [1, 60], 'Longest wait for unknown sizes of tables that a quota counts.'),
+    grantsMax: integer(100, [1, 10_000], 'Maximum number of grants in the request that creates a key or a client.'),
+    measureSeconds: integer(2, [1, 60], 'How long a request waits for table sizes that a quota needs.'),
   },
 };
 

@@ -31,7 +31,7 @@ export function branchNotFound(name: string): ServiceError {
 }
 
 export function versionExists(version: number): ServiceError {
-  return new ServiceError('TableVersionAlreadyExists', `Version ${version} exists already.`, {
+  return new ServiceError('TableVersionAlreadyExists', `Version ${version} already exists.`, {
     hint: 'Read the latest version, rebase the change on it, and commit the version after it.',
   });
 }

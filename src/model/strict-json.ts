@@ -1,5 +1,6 @@
 import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { quoteForMessage } from './identifier.ts';
+import { formatCount } from './value-text.ts';
 
 /** Objects, arrays and keys in one text. Millions of empty objects would keep the process busy for seconds. */
 export const PARTS_MAX = 1_000_000;
@@ -48,9 +49,11 @@ export function withoutNulls(fields: Readonly<Record<string, unknown>>): Record<
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== null));
 }
 
+const DECODER = new TextDecoder('utf-8', { fatal: true });
+
 function decodeUtf8(bytes: Uint8Array): string {
   try {
-    return new TextDecoder('utf-8', { fatal: true }).decode(bytes);
+    return DECODER.decode(bytes);
   } catch (error) {
     throw malformed('The body is not valid UTF-8.', error);
   }
@@ -96,11 +99,11 @@ function checkText(text: string, depthMax: number, what: string): void {
 }
 
 export function tooDeep(what: string, depthMax: number): ServiceError {
-  return invalidInput(`${what} is nested more than ${depthMax} deep.`);
+  return invalidInput(`${what} is nested more than ${depthMax} levels deep.`);
 }
 
 export function tooManyParts(what: string): ServiceError {
-  return invalidInput(`${what} has more than ${PARTS_MAX} objects, arrays and keys.`);
+  return invalidInput(`${what} has more than ${formatCount(PARTS_MAX)} objects, arrays and keys.`);
 }
 
 const QUOTE = 0x22;
@@ -128,7 +131,7 @@ function readString(literal: string, what: string): string {
 
 export function requireWellFormed(value: string, what: string): void {
   if (!/\p{Surrogate}/u.test(value)) return;
-  throw invalidInput(`${what} holds half of a surrogate pair.`, 'Send well-formed Unicode.');
+  throw invalidInput(`${what} contains an unpaired surrogate.`, 'Send well-formed Unicode.');
 }
 
 /** `JSON.parse` refuses the characters that are skipped here and are no space in JSON. */

@@ -92,13 +92,30 @@ export function isOwnDirectory(directory: string): boolean {
   return /-[0-9a-hjkmnp-tv-z]{26}$/.test(directory);
 }
 
+/** Every read needs them several times, and a text that is used again is hashed once. */
+const keys = new WeakMap<TableLocation, { readonly location: string; readonly main: string }>();
+
 /** The key of caches and write queues. */
 export function locationKey(location: TableLocation): string {
-  return `${location.root}\u0000${location.kind}\u0000${location.directory}`;
+  return keysOf(location).location;
 }
 
-export function branchKey(location: TableLocation, branch: string | undefined): string {
-  return `${locationKey(location)}\u0000${branch ?? MAIN_BRANCH}`;
+export function branchKey(location: TableLocation, branch = MAIN_BRANCH): string {
+  const { location: key, main } = keysOf(location);
+  return branch === MAIN_BRANCH ? main : toBranchKey(key, branch);
+}
+
+function keysOf(location: TableLocation) {
+  const known = keys.get(location);
+  if (known !== undefined) return known;
+  const key = `${location.root}\u0000${location.kind}\u0000${location.directory}`;
+  const created = { location: key, main: toBranchKey(key, MAIN_BRANCH) };
+  keys.set(location, created);
+  return created;
+}
+
+function toBranchKey(key: string, branch: string): string {
+  return `${key}\u0000${branch}`;
 }
 
 /** A location as callers give it, as a plain path when it is a file URI; empty when the URI is malformed. */

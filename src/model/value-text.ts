@@ -1,4 +1,21 @@
-/** Text of values that JSON has no type for, in the server's replies and in exported files. */
+/** Numbers in messages, and values that JSON has no type for, in the server's replies and in exported files. */
+
+/** `20,000`, in every locale. */
+export function formatCount(count: number): string {
+  return String(Math.round(count)).replaceAll(/\B(?=(\d{3})+$)/g, ',');
+}
+
+const BYTE_UNITS = [
+  ['GiB', 2 ** 30],
+  ['MiB', 2 ** 20],
+  ['KiB', 2 ** 10],
+] as const;
+
+/** A limit, exactly: `64 MiB` where a unit divides it, else `1,000 bytes`. */
+export function formatByteLimit(bytes: number): string {
+  const [unit, size] = BYTE_UNITS.find(([, each]) => bytes > 0 && bytes % each === 0) ?? ['bytes', 1];
+  return `${formatCount(bytes / size)} ${unit}`;
+}
 
 /** `2024-01-31`, or `undefined` beyond the years of `Date`. */
 export function formatDate(days: number): string | undefined {

@@ -12,10 +12,10 @@ import { cutPage, readPageSize, readPageToken, toPageToken } from './shared/page
 export const listJobs = defineDatabaseOperation({
   id: 'list_jobs',
   path: '/v1/jobs/list',
-  summary: 'List the jobs of a database, newest first',
+  summary: 'List jobs, newest first',
   permission: 'see',
   body: { kind: 'json', shape: ListJobsBody },
-  replies: [json(ListJobsReply, 'Jobs of tables that can be read.')],
+  replies: [json(ListJobsReply, 'Jobs of tables that the caller can read.')],
   async run(request, services) {
     const { body, database, delimiter } = request;
     const readable = (await services.jobs.list(database.id)).filter((job) => isReadable(job, request));
@@ -37,7 +37,7 @@ export const listJobs = defineDatabaseOperation({
 export const describeJob = defineDatabaseOperation({
   id: 'describe_job',
   path: '/v1/jobs/describe',
-  summary: 'Describe a job: state, phase, result or failure',
+  summary: 'Describe a job: state, phase, result or error',
   permission: 'see',
   body: { kind: 'json', shape: JobBody },
   replies: [json(JobReply, 'The job.')],
@@ -47,10 +47,10 @@ export const describeJob = defineDatabaseOperation({
 export const cancelJob = defineDatabaseOperation({
   id: 'cancel_job',
   path: '/v1/jobs/cancel',
-  summary: 'Cancel a job that waits, or ask one that runs to stop',
+  summary: 'Cancel a job',
   permission: 'see',
   body: { kind: 'json', shape: JobBody },
-  replies: [json(JobReply, 'The job as it is now.')],
+  replies: [json(JobReply, 'The current state of the job.')],
   async run(request, services) {
     const job = await requireJob(request, services);
     if (!isPermitted(request.caller, 'write', request.database.name, job.subject.table)) throw notPermitted('write');
@@ -73,7 +73,7 @@ async function requireJob(request: DatabaseRequest<JobBody>, services: Services)
   const job = await services.jobs.find(id);
   if (job !== undefined && isReadable(job, request)) return job;
   throw new ServiceError('TransactionNotFound', `The job ${quoteForMessage(id)} was not found.`, {
-    hint: 'The oldest jobs are forgotten. Without a PostgreSQL catalog, all are when the server starts again.',
+    hint: 'Old jobs are removed. Without a PostgreSQL catalog, most jobs are removed when the server restarts.',
   });
 }
 

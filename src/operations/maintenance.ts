@@ -10,10 +10,10 @@ import { replyToJob } from './shared/job-reply.ts';
 export const describeMaintenance = defineTableOperation({
   id: 'describe_table_maintenance',
   path: '/v1/table/:id/maintenance/describe',
-  summary: 'Tell in which order a table is, what a run of maintenance would do, and what the last one did',
+  summary: 'Describe the maintenance of a table: what is due, and what the last run did',
   permission: 'read',
   body: { kind: 'json', shape: EmptyBody },
-  replies: [json(DescribeMaintenanceReply, 'The state.')],
+  replies: [json(DescribeMaintenanceReply, 'The maintenance state of the table.')],
   async run({ table }, { maintenance, limits }) {
     const { condition, reasons, cutoffMilliseconds } = await maintenance.plan(table);
     const { isPaused, commits, lastRun } = maintenance.describe(table);
@@ -36,10 +36,10 @@ export const describeMaintenance = defineTableOperation({
 export const runMaintenance = defineTableOperation({
   id: 'run_table_maintenance',
   path: '/v1/table/:id/maintenance/run',
-  summary: 'Put a table in order now: merge fragments, refresh indexes, remove old versions',
+  summary: 'Run maintenance now: compaction, index refresh, cleanup of old versions',
   permission: 'manage',
   body: { kind: 'json', shape: EmptyBody },
-  replies: [json(RunMaintenanceReply, 'What was done; or, with status 202, the job that does it.')],
+  replies: [json(RunMaintenanceReply, 'The result of the run; or, with status 202, the job that runs it.')],
   async run(request, services) {
     const job = services.maintenance.run(request.table, request.caller.id);
     return replyToJob(job, request, services, (progress, result) =>
@@ -51,14 +51,14 @@ export const runMaintenance = defineTableOperation({
 export const pauseMaintenance = defineStateChange({
   id: 'pause_table_maintenance',
   path: '/v1/table/:id/maintenance/pause',
-  summary: 'Leave a table alone until maintenance is resumed, also after a restart',
+  summary: 'Pause the maintenance of a table',
   state: MAINTENANCE_PAUSED,
 });
 
 export const resumeMaintenance = defineStateChange({
   id: 'resume_table_maintenance',
   path: '/v1/table/:id/maintenance/resume',
-  summary: 'Put a table in order again whenever it needs it',
+  summary: 'Resume the maintenance of a table',
   state: MAINTENANCE_AUTOMATIC,
 });
 
@@ -71,12 +71,12 @@ function defineStateChange({
     ...operation,
     permission: 'manage',
     body: { kind: 'json', shape: EmptyBody },
-    replies: [json(MaintenanceStateReply, 'The state.')],
+    replies: [json(MaintenanceStateReply, 'The maintenance state of the table.')],
     async run(request, { catalog }) {
       const { table } = request;
       const change = { table, commit: toCommitEntry(request), properties: { [MAINTENANCE_PROPERTY]: state } };
       const [recorded] = await catalog.journal.record([change], true);
-      if (recorded === undefined) throw new ServiceError('TableNotFound', 'The table does not exist any more.');
+      if (recorded === undefined) throw new ServiceError('TableNotFound', 'The table no longer exists.');
       const { transactionId, properties } = recorded;
       return objectReply<typeof MaintenanceStateReply>({ state, properties, transaction_id: transactionId });
     },

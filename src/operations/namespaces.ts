@@ -28,7 +28,7 @@ export const createNamespace = defineNewNamespaceOperation({
   summary: 'Create a namespace',
   permission: 'write',
   body: { kind: 'json', shape: CreateNamespaceBody },
-  replies: [json(CreateNamespaceReply, 'The namespace as it is now.')],
+  replies: [json(CreateNamespaceReply, 'The current state of the namespace.')],
   statuses: [409],
   async run(request, services) {
     const mode = readWord('mode', request.body.mode, ['create', 'exist_ok', 'overwrite']);
@@ -48,7 +48,7 @@ export const describeNamespace = defineNamespaceOperation({
   id: 'describe_namespace',
   path: '/v1/namespace/:id/describe',
   pathOfRoot: '/v1/namespace/describe',
-  summary: 'Describe a namespace: its properties',
+  summary: 'Describe a namespace',
   permission: 'see',
   body: { kind: 'json', shape: EmptyBody },
   replies: [json(DescribeNamespaceReply, 'The namespace.')],
@@ -64,10 +64,10 @@ export const namespaceExists = defineNamespaceOperation({
   id: 'namespace_exists',
   path: '/v1/namespace/:id/exists',
   pathOfRoot: '/v1/namespace/exists',
-  summary: 'Tell by the status whether a namespace exists',
+  summary: 'Check whether a namespace exists',
   permission: 'see',
   body: { kind: 'json', shape: EmptyBody },
-  replies: [json(NoContent, 'It exists. No body.')],
+  replies: [json(NoContent, 'The namespace exists. The reply has no body.')],
   run: async () => ({ kind: 'empty' }),
 });
 
@@ -76,10 +76,10 @@ export const listNamespaces = defineNamespaceOperation({
   methods: ['GET'],
   path: '/v1/namespace/:id/list',
   pathOfRoot: '/v1/namespace/list',
-  summary: 'List the namespaces directly below one that the caller may see',
+  summary: 'List the namespaces directly below a namespace',
   permission: 'see',
   query: ListNamespacesQuery,
-  replies: [json(ListNamespacesReply, 'Names in order.')],
+  replies: [json(ListNamespacesReply, 'Namespace names, in order.')],
   async run({ caller, database, namespace: parent, query }, services) {
     const limit = readLimit(query, services.limits.http.unpagedNamesMax);
     const token = readNameToken(query['page_token'], (name) => checkName(name, NO_DELIMITER));
@@ -99,11 +99,11 @@ export const listNamespaces = defineNamespaceOperation({
 export const dropNamespace = defineNamespaceOperation({
   id: 'drop_namespace',
   path: '/v1/namespace/:id/drop',
-  summary: 'Drop a namespace, and with behavior "cascade" all that is inside',
+  summary: 'Drop a namespace; with behavior "cascade", also its contents',
   permission: 'manage',
   mayBeAbsent: true,
   body: { kind: 'json', shape: DropNamespaceBody },
-  replies: [json(DropNamespaceReply, 'What it was.')],
+  replies: [json(DropNamespaceReply, 'The namespace that was dropped.')],
   statuses: [409],
   async run(request, services) {
     const { database, namespace: path, body } = request;

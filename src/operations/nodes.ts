@@ -10,10 +10,10 @@ export const listNodes = defineServerOperation({
   id: 'list_nodes',
   methods: ['GET', 'POST'],
   path: '/v1/nodes/list',
-  summary: 'List the nodes that serve the catalog, and the tables that they have taken over',
+  summary: 'List the nodes of the cluster and their takeovers',
   permission: 'administer',
   body: { kind: 'json', shape: ListNodesBody },
-  replies: [json(ListNodesReply, 'The nodes; where one process serves, this one.')],
+  replies: [json(ListNodesReply, 'The nodes of the cluster; only this one for a single node.')],
   async run({ caller }, { nodes }) {
     requireServerAdministrator(caller);
     const [listed, takeovers] = await Promise.all([nodes.list(), nodes.listTakeovers(TAKEOVERS_MAX)]);

@@ -34,6 +34,8 @@ export interface RequestFacts {
   readonly queryLists: QueryLists;
   /** The header of that name, or the entry `header.<name>` of the body's context when it was not sent. */
   header(name: string): string | undefined;
+  /** Who the caller is by now: refuses a credential that was revoked since, or has expired. Absent where there is none. */
+  readonly reauthenticate?: () => Promise<Caller>;
   /** Fires when the client closes the connection before the reply is sent. */
   readonly signal: () => AbortSignal;
   /** The identity of the request, if it writes. */
@@ -45,6 +47,9 @@ export type QueryLists = Readonly<Record<string, readonly string[] | undefined>>
 
 export interface DatabaseRequest<Body = unknown> extends RequestFacts {
   readonly body: Body;
+  /** Of an operation that reports access: what a query parameter names. */
+  readonly table?: TableRecord;
+  readonly namespace?: NamespacePath;
 }
 
 export interface TableRequest<Body = unknown> extends DatabaseRequest<Body> {
@@ -123,12 +128,19 @@ export interface Operation {
   readonly permission: Permission;
   /** Of databases: `run` checks the permissions on the tables that the body names. */
   readonly authorizesTables?: true;
+  /**
+   * Of databases: reports the access of any caller to the database, or to what the query parameter `table` or `namespace`
+   * names. The default database needs no role: it is no secret that it exists.
+   */
+  readonly reportsAccess?: true;
   /** Of tables: changes names alone, and so also works on data that must not be read. */
   readonly ignoresData?: true;
   /** Runs through the write pipeline, and so honours If-Match (412) and Idempotency-Key. */
   readonly usesPipeline?: true;
   /** Honours Idempotency-Key alone. */
   readonly isKeyed?: true;
+  /** Its reply goes on until the client leaves. */
+  readonly isEndless?: true;
   readonly body: JsonBody | ArrowBody | NoBody;
   readonly query: Type.TObject;
   readonly replies: readonly ReplyShape[];
@@ -141,7 +153,7 @@ export interface Operation {
 
 /** Everything that a request may have; the operation's target and body decide which of it is present. */
 export interface OperationRequest extends Omit<RequestFacts, 'database'> {
-  readonly database?: Database;
+  readonly database?: Database | undefined;
   readonly table?: TableRecord;
   readonly path?: TablePath;
   readonly namespace?: NamespacePath;
@@ -217,7 +229,13 @@ export type Reply = ReplyFrame &
     | { readonly kind: 'empty' }
     | { readonly kind: 'bytes'; readonly mediaType: string; readonly bytes: Uint8Array }
     /** Returning this decides the status (invariant 6): the first piece should be known to exist. */
-    | { readonly kind: 'stream'; readonly mediaType: string; readonly pieces: AsyncIterable<Uint8Array> }
+    | {
+        readonly kind: 'stream';
+        readonly mediaType: string;
+        readonly pieces: AsyncIterable<Uint8Array>;
+        /** Has no end: sent piece by piece, and counted by the operation itself. */
+        readonly isLive?: true;
+      }
   );
 
 export function objectReply<Shape extends Type.TObject>(body: Sent<Type.Static<Shape>> & object): Reply {

@@ -2,7 +2,9 @@ import { createClient, createKey, listClients, listKeys, revokeClient, revokeKey
 import { createDatabase, dropDatabase, listDatabases } from './access/databases.ts';
 import { createGrant, deleteGrant, listGrants } from './access/grants.ts';
 import { listQuotas, removeQuota, setQuota } from './access/quotas.ts';
+import { listSigningKeys, rotateSigningKey } from './access/signing-keys.ts';
 import { describeUsage } from './access/usage.ts';
+import { whoami } from './access/whoami.ts';
 import { addColumns, alterColumns, dropColumns } from './columns/change-columns.ts';
 import { updateFieldMetadata, updateSchemaMetadata } from './columns/metadata.ts';
 import { deleteFromTable } from './data/delete-from-table.ts';
@@ -19,7 +21,19 @@ import { updateTable } from './data/update-table.ts';
 import { batchCommitTables, batchCreateVersions } from './history/batch-commit.ts';
 import { createBranch, deleteBranch, listBranches } from './history/branches.ts';
 import { createVersion, setManagedVersioning } from './history/managed-versions.ts';
+import { diffTable } from './history/diff-table.ts';
 import { createTag, deleteTag, listTags, tagVersion, updateTag } from './history/tags.ts';
+import { followEvents } from './events/follow-events.ts';
+import {
+  createWebhook,
+  deleteWebhook,
+  describeWebhook,
+  disableWebhook,
+  listWebhooks,
+  resumeWebhook,
+  testWebhook,
+  updateWebhook,
+} from './events/webhooks.ts';
 import { alterTransaction, describeTransaction, listTransactions } from './history/transactions.ts';
 import { deleteVersions, describeVersion, listVersions, restoreTable } from './history/versions.ts';
 import { backfillColumn } from './columns/backfill-column.ts';
@@ -32,6 +46,7 @@ import {
   prewarmPageCache,
 } from './indexes/existing-indexes.ts';
 import { cancelJob, describeJob, listJobs } from './jobs.ts';
+import { describeEmbeddings } from './embeddings/describe-embeddings.ts';
 import { describeMaintenance, pauseMaintenance, resumeMaintenance, runMaintenance } from './maintenance.ts';
 import { createNamespace, describeNamespace, dropNamespace, listNamespaces, namespaceExists } from './namespaces.ts';
 import { listNodes } from './nodes.ts';
@@ -55,101 +70,159 @@ import {
 } from './views/views.ts';
 import { WRITE_BUFFER_OPERATIONS } from './write-buffers.ts';
 
+interface OperationGroup {
+  readonly title: string;
+  readonly operations: readonly Operation[];
+}
+
 /** Every operation that the service offers. Routes, OpenAPI, the permission table and the docs come from this list. */
-export const OPERATIONS: readonly Operation[] = [
-  createTable,
-  createNamedTable,
-  describeTable,
-  listTables,
-  queryTable,
-  countRows,
-  explainPlan,
-  listAllTables,
-  tableExists,
-  declareTable,
-  createEmptyTable,
-  registerTable,
-  deregisterTable,
-  renameTable,
-  cloneTable,
-  dropTable,
-  listNamespaces,
-  listTablesOfNamespace,
-  createNamespace,
-  describeNamespace,
-  namespaceExists,
-  dropNamespace,
-  listTransactions,
-  describeTransaction,
-  alterTransaction,
-  analyzePlan,
-  insertIntoTable,
-  createMultipartWrite,
-  completeMultipartWrite,
-  abortMultipartWrite,
-  mergeInsertIntoTable,
-  updateTable,
-  deleteFromTable,
-  updateFieldMetadata,
-  tableStats,
-  updateSchemaMetadata,
-  restoreTable,
-  listVersions,
-  describeVersion,
-  deleteVersions,
-  createVersion,
-  batchCreateVersions,
-  batchCommitTables,
-  setManagedVersioning,
-  listTags,
-  tagVersion,
-  createTag,
-  updateTag,
-  deleteTag,
-  listBranches,
-  createBranch,
-  deleteBranch,
-  ...WRITE_BUFFER_OPERATIONS,
-  ...UNSUPPORTED_OPERATIONS,
-  addColumns,
-  alterColumns,
-  dropColumns,
-  backfillColumn,
-  createMaterializedView,
-  refreshMaterializedView,
-  describeMaterializedView,
-  listMaterializedViews,
-  dropMaterializedView,
-  createIndex,
-  createScalarIndex,
-  listIndices,
-  describeIndexStats,
-  dropIndex,
-  prewarmIndex,
-  prewarmPageCache,
-  listJobs,
-  describeJob,
-  cancelJob,
-  describeMaintenance,
-  runMaintenance,
-  pauseMaintenance,
-  resumeMaintenance,
-  listSlowQueries,
-  listNodes,
-  createDatabase,
-  listDatabases,
-  dropDatabase,
-  createKey,
-  listKeys,
-  revokeKey,
-  createClient,
-  listClients,
-  revokeClient,
-  createGrant,
-  listGrants,
-  deleteGrant,
-  setQuota,
-  removeQuota,
-  listQuotas,
-  describeUsage,
+export const OPERATION_GROUPS: readonly OperationGroup[] = [
+  {
+    title: 'Tables',
+    operations: [
+      createTable,
+      createNamedTable,
+      listTables,
+      listAllTables,
+      listTablesOfNamespace,
+      describeTable,
+      tableExists,
+      tableStats,
+      renameTable,
+      cloneTable,
+      dropTable,
+      declareTable,
+      createEmptyTable,
+      registerTable,
+      deregisterTable,
+    ],
+  },
+  {
+    title: 'Queries',
+    operations: [queryTable, countRows, explainPlan, analyzePlan, describeEmbeddings],
+  },
+  {
+    title: 'Writes',
+    operations: [
+      insertIntoTable,
+      mergeInsertIntoTable,
+      updateTable,
+      deleteFromTable,
+      createMultipartWrite,
+      completeMultipartWrite,
+      abortMultipartWrite,
+    ],
+  },
+  {
+    title: 'Columns',
+    operations: [addColumns, alterColumns, dropColumns, backfillColumn, updateFieldMetadata, updateSchemaMetadata],
+  },
+  {
+    title: 'Indexes',
+    operations: [
+      createIndex,
+      createScalarIndex,
+      listIndices,
+      describeIndexStats,
+      dropIndex,
+      prewarmIndex,
+      prewarmPageCache,
+    ],
+  },
+  {
+    title: 'Versions, tags and branches',
+    operations: [
+      listVersions,
+      describeVersion,
+      restoreTable,
+      deleteVersions,
+      diffTable,
+      listTags,
+      tagVersion,
+      createTag,
+      updateTag,
+      deleteTag,
+      listBranches,
+      createBranch,
+      deleteBranch,
+    ],
+  },
+  {
+    title: 'Materialized views',
+    operations: [
+      createMaterializedView,
+      refreshMaterializedView,
+      describeMaterializedView,
+      listMaterializedViews,
+      dropMaterializedView,
+    ],
+  },
+  {
+    title: 'External writers',
+    operations: [setManagedVersioning, createVersion, batchCreateVersions, batchCommitTables],
+  },
+  {
+    title: 'Namespaces',
+    operations: [listNamespaces, createNamespace, describeNamespace, namespaceExists, dropNamespace],
+  },
+  {
+    title: 'Transactions and jobs',
+    operations: [listTransactions, describeTransaction, alterTransaction, listJobs, describeJob, cancelJob],
+  },
+  {
+    title: 'Events and webhooks',
+    operations: [
+      followEvents,
+      createWebhook,
+      listWebhooks,
+      describeWebhook,
+      updateWebhook,
+      testWebhook,
+      disableWebhook,
+      resumeWebhook,
+      deleteWebhook,
+    ],
+  },
+  {
+    title: 'Maintenance and operation',
+    operations: [
+      describeMaintenance,
+      runMaintenance,
+      pauseMaintenance,
+      resumeMaintenance,
+      listSlowQueries,
+      listNodes,
+      ...WRITE_BUFFER_OPERATIONS,
+    ],
+  },
+  {
+    title: 'Access',
+    operations: [
+      createDatabase,
+      listDatabases,
+      dropDatabase,
+      createKey,
+      listKeys,
+      revokeKey,
+      createClient,
+      listClients,
+      revokeClient,
+      createGrant,
+      listGrants,
+      deleteGrant,
+      setQuota,
+      removeQuota,
+      listQuotas,
+      describeUsage,
+      rotateSigningKey,
+      listSigningKeys,
+      whoami,
+    ],
+  },
+  {
+    title: 'Not offered',
+    operations: [...UNSUPPORTED_OPERATIONS],
+  },
 ];
+
+export const OPERATIONS: readonly Operation[] = OPERATION_GROUPS.flatMap(({ operations }) => operations);

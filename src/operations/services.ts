@@ -1,8 +1,13 @@
 import type { generateApiKey, generateClientSecret } from '../auth/keys/secrets.ts';
+import type { generateSigningKey } from '../auth/keys/signing-keys.ts';
 import type { Catalog, NodeRecord, Takeover } from '../catalog/catalog.ts';
 import type { Backfills } from '../derived/backfills.ts';
 import type { Views } from '../derived/views.ts';
+import type { Embeddings } from '../embeddings/embeddings.ts';
 import type { Engine } from '../engine/engine.ts';
+import type { CommitFeed } from '../events/commit-feed.ts';
+import type { WebhookSender } from '../events/send-webhook.ts';
+import type { Webhooks } from '../events/webhooks.ts';
 import type { Jobs } from '../jobs/jobs.ts';
 import type { Maintenance } from '../maintenance/maintenance.ts';
 import type { Limits } from '../model/limits.ts';
@@ -32,6 +37,9 @@ export interface Services {
   readonly jobs: Jobs;
   readonly backfills: Backfills;
   readonly views: Views;
+  readonly commitFeed: CommitFeed;
+  readonly webhooks: Webhooks;
+  readonly webhookSender: WebhookSender;
   readonly maintenance: Maintenance;
   readonly sizeQuotas: SizeQuotas;
   readonly slowQueries: SlowQueries;
@@ -41,9 +49,12 @@ export interface Services {
   readonly writes: Writes;
   /** `undefined`: off. */
   readonly vending: CredentialVending | undefined;
+  /** `undefined`: off. */
+  readonly embeddings: Embeddings | undefined;
   readonly limits: Limits;
   readonly generateApiKey: typeof generateApiKey;
   readonly generateClientSecret: typeof generateClientSecret;
+  readonly generateSigningKey: typeof generateSigningKey;
   /** Of the built-in token endpoint; `undefined` without one. */
   readonly issuerUrl: string | undefined;
   /** Milliseconds since 1970. */

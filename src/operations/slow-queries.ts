@@ -8,7 +8,7 @@ import { cutPage, readPageSize, unknownPageToken } from './shared/pages.ts';
 export const listSlowQueries = defineDatabaseOperation({
   id: 'list_slow_queries',
   path: '/v1/slow_queries/list',
-  summary: 'List the slow queries of a database, newest first, with what their steps cost',
+  summary: 'List slow queries, newest first, with the cost of each step',
   permission: 'administer',
   body: { kind: 'json', shape: ListSlowQueriesBody },
   replies: [json(ListSlowQueriesReply, 'A page of slow queries.')],
@@ -18,7 +18,9 @@ export const listSlowQueries = defineDatabaseOperation({
     const before = readPageToken(body.page_token);
     const rest = services.slowQueries.list(database.id).filter(({ id }) => id < before);
     const { entries, page_token } = cutPage(rest, limit, ({ id }) => String(id));
-    const slow_queries = entries.map((each) => toShape(each, delimiter));
+    const callers = entries.map(({ caller }) => caller);
+    const names = await services.catalog.callerNames(callers);
+    const slow_queries = entries.map((each) => ({ ...toShape(each, delimiter), caller_name: names.get(each.caller) }));
     return objectReply<typeof ListSlowQueriesReply>({ slow_queries, page_token });
   },
 });

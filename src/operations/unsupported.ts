@@ -13,20 +13,21 @@ interface Unsupported extends Pick<Operation, 'id' | 'path'>, Partial<Pick<Opera
   readonly permission?: 'read' | 'write';
 }
 
-const LSM = 'Writes go to the table at once; there is no write-ahead tree in front of it.';
-const BRANCH_JOIN = 'The service neither compares nor joins branches.';
-const EVENTS = 'Jobs have no history of events; describe_job tells state, phase, result and failure.';
-const PAUSE = 'A job runs to its end or is cancelled.';
-const FUNCTIONS = 'The service keeps no functions.';
-const SECRETS = 'The service keeps no secrets for functions.';
-const SQL_VIEWS = 'The service keeps no views; save the query where it is used.';
+const LSM = 'Writes commit to the table immediately; there is no LSM tree in front of it.';
+const BRANCH_DIFF = 'Compare the rows of branches with diff_table.';
+const BRANCH_JOIN = 'Branches cannot be merged; diff_table compares their rows.';
+const EVENTS = 'Jobs have no event history; describe_job shows state, phase, result and error.';
+const PAUSE = 'A job cannot be paused, only cancelled.';
+const FUNCTIONS = 'The server stores no functions.';
+const SECRETS = 'The server stores no secrets for functions.';
+const SQL_VIEWS = 'The server stores no plain views; create a materialized view, or store the query in the client.';
 
 export const UNSUPPORTED: readonly Unsupported[] = [
   { id: 'set_lsm_write_spec', path: '/v1/table/:id/set_lsm_write_spec', reason: LSM },
   { id: 'unset_lsm_write_spec', path: '/v1/table/:id/unset_lsm_write_spec', reason: LSM },
   { id: 'flush_lsm', path: '/v1/table/:id/flush_lsm', reason: LSM },
   { id: 'compact_lsm', path: '/v1/table/:id/compact_lsm', reason: LSM },
-  { id: 'diff_table_branches', path: '/v1/table/:id/branches/diff', permission: 'read', reason: BRANCH_JOIN },
+  { id: 'diff_table_branches', path: '/v1/table/:id/branches/diff', permission: 'read', reason: BRANCH_DIFF },
   { id: 'merge_table_branches', path: '/v1/table/:id/branches/merge', reason: BRANCH_JOIN },
   { id: 'cherry_pick_table_branch', path: '/v1/table/:id/branches/cherry_pick', reason: BRANCH_JOIN },
   { id: 'enable_rte', path: '/v1/table/:id/enable_rte', reason: LSM },
@@ -63,9 +64,9 @@ function toOperation({ reason, about = 'table', permission = 'write', ...address
     summary: `Not offered: ${reason}`,
     permission,
     ...(address.methods?.includes('GET') !== true && { body: ANYTHING }),
-    replies: [json(Type.Object({}), 'Never.')],
+    replies: [json(Type.Object({}), 'Never returned.')],
     async run() {
-      throw new ServiceError('Unsupported', 'This operation is not offered by this service.', { hint: reason });
+      throw new ServiceError('Unsupported', 'This operation is not offered by this server.', { hint: reason });
     },
   });
 }

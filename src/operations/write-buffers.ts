@@ -16,10 +16,10 @@ export const WRITE_BUFFER_OPERATIONS: readonly Operation[] = QUESTIONS.map(([id,
   defineTableOperation({
     id,
     path: `/v1/table/:id/${id}`,
-    summary: 'Tell that writes go to the table at once',
+    summary: 'Show write buffers; always empty, because writes commit immediately',
     permission: 'read',
     body: { kind: 'json', shape: requestBody({}, { additionalProperties: true }) },
-    replies: [json(Type.Object({ [member]: Type.Null() }), 'None.')],
+    replies: [json(Type.Object({ [member]: Type.Null() }), 'Always null.')],
     run: async () => ({ kind: 'value', value: { [member]: null } }),
   }),
 );

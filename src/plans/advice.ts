@@ -83,15 +83,15 @@ export type StepRules = Readonly<
 export function describeRemedy(remedy: Remedy): string {
   switch (remedy.kind) {
     case 'create-index': {
-      const name = remedy.indexType === 'FTS' ? 'a full-text index' : `an index (${remedy.indexType})`;
-      return `Build ${name} on ${remedy.column}`;
+      const name = remedy.indexType === 'FTS' ? 'a full-text index' : `an index of type ${remedy.indexType}`;
+      return `Create ${name} on ${remedy.column}`;
     }
     case 'refresh-index':
-      return `Bring the index ${remedy.index} up to date`;
+      return `Refresh the index ${remedy.index}`;
     case 'prewarm-index':
-      return `Read the index ${remedy.index} into memory`;
+      return `Load the index ${remedy.index} into memory`;
     case 'merge-fragments':
-      return 'Merge the fragments';
+      return 'Compact the table';
     case 'set':
       return describeSettings(remedy.settings);
   }
@@ -102,6 +102,6 @@ function describeSettings(settings: Settings): string {
   const words = Object.entries(numbers).map(([name, value]) => `Set ${name} to ${String(value)}`);
   if (prefilter !== undefined) words.push(prefilter ? 'Filter before the search' : 'Filter after the search');
   if (bypass !== undefined) words.push(bypass ? 'Search every row' : 'Use the vector index');
-  if (columns !== undefined) words.push(`Ask for ${(columns.column_names ?? []).join(', ')} only`);
+  if (columns !== undefined) words.push(`Select only ${(columns.column_names ?? []).join(', ')}`);
   return words.join(', ');
 }

@@ -26,9 +26,9 @@ function findPostFilter(step: PlanStep, { context, root }: Evidence): Finding | 
   return {
     kind: 'post-filter',
     severity: isShort ? 'serious' : 'notable',
-    title: isShort ? 'The filter left fewer rows than you asked for' : 'The filter threw most of the found rows away',
-    seen: `Of ${formatRows(before)} that the search found, the filter kept ${formatCount(after)}; ${formatCount(wanted)} were asked for.`,
-    why: 'The filter came after the search, which therefore spent its k on rows that do not count. Before the search it leaves k rows that do.',
+    title: isShort ? 'The filter left fewer rows than requested' : 'The filter discarded most of the search results',
+    seen: `The search found ${formatRows(before)}, and the filter kept ${formatCount(after)} of them; ${formatCount(wanted)} were requested.`,
+    why: 'The filter ran after the search and removed rows from its k results. A filter that runs before the search leaves k results that match.',
     step,
     remedy: { kind: 'set', settings: { prefilter: true } },
   };
@@ -41,7 +41,7 @@ function findFullScan(step: PlanStep, evidence: Evidence): Finding | undefined {
   const columns = columnsOf(refine, evidence);
   const column = columns.find(({ path }) => findIndex(evidence.context.indexes, path, 'scalar') === undefined);
   const seen =
-    `${formatRows(scanned)} were read to keep ${formatCount(kept)}, ${formatShare(evidence.share(step))} of the time` +
+    `${formatRows(scanned)} were read and ${formatCount(kept)} kept, which took ${formatShare(evidence.share(step))} of the time` +
     `${columns.length === 0 ? '' : ` (${columns.map(({ path }) => path).join(', ')})`}.`;
   if (columns.length > 0 && column === undefined) {
     return {
@@ -49,7 +49,7 @@ function findFullScan(step: PlanStep, evidence: Evidence): Finding | undefined {
       severity: 'notable',
       title: 'The filter cannot use its index',
       seen,
-      why: 'An index answers comparisons of the bare column with a value. Behind a function or a calculation it is of no use: write the condition on the column itself.',
+      why: 'An index supports comparisons of the column itself with a value, but not of a function or calculation. Rewrite the condition so that it compares the column directly.',
       step,
       remedy: undefined,
     };
@@ -59,7 +59,7 @@ function findFullScan(step: PlanStep, evidence: Evidence): Finding | undefined {
     severity: 'serious',
     title: 'The filter reads every row',
     seen,
-    why: 'A scalar index finds the few rows that match without reading the others.',
+    why: 'A scalar index finds the matching rows without reading the others.',
     step,
     remedy:
       column === undefined
@@ -78,8 +78,8 @@ function findUnindexedRows(step: PlanStep, { context }: Evidence): Finding | und
     kind: 'unindexed-rows',
     severity: outside / (outside + inside) >= 0.1 ? 'notable' : 'hint',
     title: `Some rows are not in the index ${index.index_name}`,
-    seen: `${formatRows(outside)} of ${formatCount(outside + inside)} came after its build and are read to be checked.`,
-    why: 'Rows that were added or changed later are filtered all the same, but without the help of the index.',
+    seen: `${formatRows(outside)} of ${formatCount(outside + inside)} were added after the index was built, and must be read to check the filter.`,
+    why: 'Rows that were added or changed later are filtered without the index, which takes longer.',
     step,
     remedy: { kind: 'refresh-index', index: index.index_name },
   };

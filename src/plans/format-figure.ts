@@ -1,4 +1,7 @@
 import type { MetricUnit } from '../model/query.ts';
+import { formatCount } from '../model/value-text.ts';
+
+export { formatCount } from '../model/value-text.ts';
 
 /** Three digits and a unit. */
 export function formatFigure(value: number, unit: MetricUnit): string {
@@ -22,11 +25,6 @@ export function formatBytes(bytes: number): string {
     [2 ** 10, ' KiB'],
     [1, ' B'],
   ]);
-}
-
-/** Groups of three digits, independent of the locale. */
-export function formatCount(count: number): string {
-  return String(Math.round(count)).replaceAll(/\B(?=(\d{3})+$)/g, ' ');
 }
 
 export function formatShare(share: number): string {

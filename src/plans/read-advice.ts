@@ -24,11 +24,11 @@ export function findWideColumns({ steps, root, context }: Evidence): Finding | u
   return {
     kind: 'wide-columns',
     severity: isWaste ? 'notable' : 'hint',
-    title: 'All columns are returned, also the wide ones',
+    title: 'All columns are returned, including wide ones',
     seen:
       `${wide.map(({ path }) => path).join(', ')} ${wide.length === 1 ? 'is' : 'are'} read for ${formatRows(rows)}` +
       `${width === 0 ? '' : `, ${formatBytes(width)} each`}; the step read ${formatBytes(figureOf(step, 'bytes_read'))}.`,
-    why: 'Columns are stored apart, so that those which are not asked for cost nothing. Vectors and bytes are most of a row.',
+    why: 'Columns are stored separately, so columns that you do not select cost nothing. Vectors and bytes make up most of a row.',
     step,
     remedy: { kind: 'set', settings: { columns: { column_names: narrow.map(({ path }) => path) } } },
   };
@@ -44,11 +44,11 @@ export function findSmallFragments({ steps }: Evidence): Finding | undefined {
   return {
     kind: 'small-fragments',
     severity: 'notable',
-    title: 'The table lies in many small fragments',
+    title: 'The table consists of many small fragments',
     seen:
       `${formatRows(figureOf(step, 'rows_scanned'))} were read from ${formatCount(figureOf(step, 'fragments_scanned'))} ` +
       `fragments in ${formatCount(figureOf(step, 'iops'))} reads.`,
-    why: 'Each write leaves a fragment with files of its own. Maintenance merges them; it can be run now.',
+    why: 'Each write adds a fragment with separate files. Maintenance compacts them; you can run it now.',
     step,
     remedy: { kind: 'merge-fragments' },
   };

@@ -33,9 +33,9 @@ function findFullComparison(step: PlanStep, evidence: Evidence): Finding | undef
     return {
       kind: 'index-bypassed',
       severity: 'hint',
-      title: 'The search leaves the index aside',
+      title: 'The search bypasses the index',
       seen,
-      why: 'An exact search is the measure of an index. For daily use an index finds nearly the same rows in a part of the time.',
+      why: 'An exact search is useful to measure the recall of an index. In production, the index finds nearly the same rows in a fraction of the time.',
       step,
       remedy: index === undefined ? undefined : { kind: 'set', settings: { bypass_vector_index: false } },
     };
@@ -46,7 +46,7 @@ function findFullComparison(step: PlanStep, evidence: Evidence): Finding | undef
     severity: 'serious',
     title: 'No vector index was used',
     seen,
-    why: 'Without an index every search reads all vectors; its time grows with the table.',
+    why: 'Without an index, every search reads all vectors, so its time grows with the table.',
     step,
     remedy: column === undefined ? undefined : toVectorIndex(column, step, evidence),
   };
@@ -62,8 +62,8 @@ function toOtherDistance(step: PlanStep, seen: string, index: IndexContent): Fin
     seen:
       metric === undefined || asked === undefined
         ? seen
-        : `${seen} It is for the distance ${metric.toLowerCase()}, and the query asks for ${asked}.`,
-    why: 'A vector index serves the distance that it was built with, and no other.',
+        : `${seen} The index was built for the distance ${metric.toLowerCase()}, but the query uses ${asked}.`,
+    why: 'A vector index only supports the distance that it was built for.',
     step,
     remedy: metric === undefined ? undefined : { kind: 'set', settings: { distance_type: metric.toLowerCase() } },
   };
@@ -81,11 +81,11 @@ function findRefinement(step: PlanStep, { context, share }: Evidence): Finding |
   return {
     kind: 'refine-too-high',
     severity: spent >= 0.5 ? 'serious' : 'notable',
-    title: 'Much is fetched to refine the result',
+    title: 'Refining reads many candidates',
     seen:
-      `${formatCount(figureOf(fetch, 'output_rows'))} candidates were fetched and compared again ` +
-      `(${formatBytes(figureOf(fetch, 'bytes_read'))}), ${formatShare(spent)} of the time, for a refine_factor of ${factor}.`,
-    why: 'Refining mends what the index rounds off, and reads k × refine_factor vectors for it. Often a small factor finds the same rows: compare the recall.',
+      `${formatCount(figureOf(fetch, 'output_rows'))} candidates were read and compared again ` +
+      `(${formatBytes(figureOf(fetch, 'bytes_read'))}), which took ${formatShare(spent)} of the time, with a refine_factor of ${factor}.`,
+    why: 'Refining reads k × refine_factor exact vectors to correct the rounded distances of the index. A smaller factor often finds the same rows: compare the recall.',
     step: fetch,
     remedy: { kind: 'set', settings: { refine_factor: Math.max(1, Math.round(factor / 5)) } },
   };
@@ -107,8 +107,8 @@ function findUnindexedRows(step: PlanStep, evidence: Evidence): Finding | undefi
     title: 'Some rows are not in the index',
     seen:
       `${formatRows(rows)}${all === undefined || all === 0 ? '' : ` of ${formatCount(all)}`} ` +
-      `came after the build of the index and were compared one by one, ${formatShare(spent)} of the time.`,
-    why: 'Rows that were added or changed later are searched all the same, but without the help of the index.',
+      `were added after the index was built; comparing them one by one took ${formatShare(spent)} of the time.`,
+    why: 'Rows that were added or changed later are searched without the index, which takes longer.',
     step: beside,
     remedy: index === undefined ? undefined : { kind: 'refresh-index', index },
   };
@@ -126,7 +126,7 @@ function findColdIndex(step: PlanStep): Finding | undefined {
     severity: 'hint',
     title: 'The index was read from storage',
     seen: `${formatCount(parts)} partitions were loaded: ${formatBytes(bytes)} in ${formatCount(requests)} reads.`,
-    why: 'The first search after a start or a build pays for that. Run it again to see what the search itself costs.',
+    why: 'Only the first search after a start or an index build does this. Run the query again to see the cost of the search itself.',
     step,
     remedy: index === undefined ? undefined : { kind: 'prewarm-index', index },
   };
@@ -144,34 +144,41 @@ function findEveryPartition(step: PlanStep, { context }: Evidence): Finding | un
     severity: 'notable',
     title: 'Every partition of the index was searched',
     seen: `${formatCount(searched)} of ${formatCount(ranked)} partitions, ${formatCount(figureOf(step, 'index_comparisons'))} comparisons.`,
-    why: 'An index saves time by leaving partitions out. Fewer probes are quicker; compare the recall.',
+    why: 'An index saves time by skipping partitions. Fewer probes are faster; compare the recall.',
     step,
     remedy: { kind: 'set', settings: { nprobes: Math.max(1, Math.ceil(ranked / 4)) } },
   };
 }
 
 function findLowRecall(step: PlanStep, { context }: Evidence): Finding | undefined {
-  const { recall, query } = context;
+  const { recall } = context;
   if (recall === undefined || recall >= RECALL_GOOD) return undefined;
   const { searched, ranked } = partitionsOf(step);
   return {
     kind: 'low-recall',
     severity: recall < 0.5 ? 'serious' : 'notable',
     title: 'The index misses rows that an exact search finds',
-    seen: `${formatShare(recall)} of the rows of the exact search were found; ${formatCount(searched)} of ${formatCount(ranked)} partitions were searched.`,
+    seen: `The search found ${formatShare(recall)} of the rows of the exact search, in ${formatCount(searched)} of ${formatCount(ranked)} partitions.`,
     why:
       searched < ranked
-        ? 'The missing rows lie in partitions that were left out: more probes find them, at the cost of time.'
-        : 'All partitions were searched, so the index rounds the vectors too far: comparing more candidates exactly mends that.',
+        ? 'The missing rows are in partitions that were skipped: more probes find them, but take longer.'
+        : 'All partitions were searched, so the compressed vectors of the index are too imprecise: comparing more candidates exactly finds more rows.',
     step,
     remedy: {
       kind: 'set',
-      settings:
-        searched < ranked
-          ? { nprobes: Math.min(ranked, Math.max(2, searched * 4)) }
-          : { refine_factor: Math.max(2, (query.refine_factor ?? 1) * 4) },
+      settings: searched < ranked ? { nprobes: Math.min(ranked, Math.max(2, searched * 4)) } : toEffort(step, context),
     },
   };
+}
+
+const NEIGHBOURS_DEFAULT = 10;
+
+/** A graph gives up early, and is told to go on; other indexes round vectors, and have more candidates compared. */
+function toEffort(step: PlanStep, context: PlanContext): Settings {
+  const { query } = context;
+  const isGraph = findListed(step, context)?.index_type.includes('HNSW') === true;
+  if (isGraph) return { ef: Math.max(64, 4 * (query.ef ?? 2 * (query.k ?? NEIGHBOURS_DEFAULT))) };
+  return { refine_factor: Math.max(2, (query.refine_factor ?? 1) * 4) };
 }
 
 const MEASURED_ROWS_MIN = 1000;
@@ -193,9 +200,9 @@ function findMeasuredRecall(step: PlanStep, { context }: Evidence): Finding | un
     return {
       kind: 'low-recall',
       severity: 'notable',
-      title: 'The search tries less than the index needs',
-      seen: `The parameters of the search are below those that find ${formatShare(measured.recall)} of the exact neighbours.`,
-      why: 'Without parameters, a search uses those that the server has measured for the index.',
+      title: 'The search parameters are too low for the index',
+      seen: `They are below the measured parameters, which find ${formatShare(measured.recall)} of the exact neighbours.`,
+      why: 'Without parameters, a search uses those that the server measured for the index.',
       step,
       remedy: { kind: 'set', settings: lacking },
     };
@@ -205,8 +212,8 @@ function findMeasuredRecall(step: PlanStep, { context }: Evidence): Finding | un
     kind: 'low-recall',
     severity: measured.recall < 0.5 ? 'serious' : 'notable',
     title: 'The index misses rows that an exact search finds',
-    seen: `${formatShare(measured.recall)} of the exact neighbours were found when the index was measured; ${formatShare(query.recall_target ?? target)} are wanted.`,
-    why: advice ?? 'No parameters that were tried reach the target.',
+    seen: `The measured recall of the index is ${formatShare(measured.recall)}; the target is ${formatShare(query.recall_target ?? target)}.`,
+    why: advice ?? 'None of the parameters that were measured reach the target.',
     step,
     remedy: undefined,
   };
@@ -216,9 +223,9 @@ function toUnknownRecall(step: PlanStep, { index_name: index }: IndexContent): F
   return {
     kind: 'unknown-recall',
     severity: 'hint',
-    title: 'How many rows the index misses is not known',
+    title: 'The recall of the index is unknown',
     seen: `The recall of ${index} was not measured.`,
-    why: 'Maintenance measures the indexes of a table, and searches without parameters then use what reaches the target.',
+    why: 'Maintenance measures the recall of an index. Searches without parameters then use parameters that reach the target.',
     step,
     remedy: { kind: 'refresh-index', index },
   };
@@ -280,7 +287,7 @@ function findFlatTextSearch(step: PlanStep, evidence: Evidence): Finding | undef
   if (column === undefined || read === undefined) return undefined;
   const rows = figureOf(read, 'output_rows');
   const spent = evidence.shareOfTree(step);
-  const seen = `The words were looked for in ${formatRows(rows)} of ${column}, one by one, ${formatShare(spent)} of the time.`;
+  const seen = `${formatRows(rows)} of ${column} were searched one by one, which took ${formatShare(spent)} of the time.`;
   const isBesideIndex = evidence.steps.some(
     (each) => each.operator === 'MatchQuery' && settingOf(each, 'column') === column,
   );
@@ -288,9 +295,9 @@ function findFlatTextSearch(step: PlanStep, evidence: Evidence): Finding | undef
     return {
       kind: 'text-without-index',
       severity: 'serious',
-      title: 'Full text was searched without an index',
+      title: 'The full-text search used no index',
       seen,
-      why: 'A full-text index finds words without reading the texts, and knows how rare each word is in the table.',
+      why: 'A full-text index finds words without reading the texts, and ranks results by how rare each word is in the table.',
       step,
       remedy: { kind: 'create-index', column, indexType: 'FTS' },
     };
@@ -301,7 +308,7 @@ function findFlatTextSearch(step: PlanStep, evidence: Evidence): Finding | undef
     severity: spent >= 0.25 ? 'serious' : 'notable',
     title: 'Some rows are not in the full-text index',
     seen,
-    why: 'Rows that were added or changed after the build are searched all the same, but each text must be read.',
+    why: 'Rows that were added or changed after the build are searched without the index: each text must be read.',
     step,
     remedy: index === undefined ? undefined : { kind: 'refresh-index', index: index.index_name },
   };

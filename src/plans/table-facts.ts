@@ -7,11 +7,12 @@ export interface ColumnFact {
   /** A field path. */
   readonly path: string;
   readonly type: TypeJson;
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 /** All leaf fields, except those inside lists, which cannot be queried separately. */
 export function listColumns(schema: SchemaJson | undefined): readonly ColumnFact[] {
-  return (schema?.fields ?? []).flatMap((field) => expand([field.name], field.type));
+  return (schema?.fields ?? []).flatMap((field) => expand([field.name], field));
 }
 
 /** The dimension of a searchable vector, or of each vector of a list. */
@@ -44,9 +45,9 @@ function kindOfIndex({ index_type: type }: IndexContent): 'vector' | 'scalar' | 
   return type === 'FTS' ? 'text' : 'scalar';
 }
 
-function expand(path: FieldPath, type: TypeJson): readonly ColumnFact[] {
-  if (type.type !== 'struct') return [{ path: formatFieldPath(path), type }];
-  return (type.fields ?? []).flatMap((child) => expand([...path, child.name], child.type));
+function expand(path: FieldPath, { type, metadata }: SchemaJson['fields'][number]): readonly ColumnFact[] {
+  if (type.type === 'struct') return (type.fields ?? []).flatMap((child) => expand([...path, child.name], child));
+  return [{ path: formatFieldPath(path), type, ...(metadata && { metadata }) }];
 }
 
 function isVectorItem(type: string): boolean {

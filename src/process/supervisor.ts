@@ -44,7 +44,7 @@ function explainListenError(error: NodeJS.ErrnoException, { host, port }: Config
     case 'EADDRINUSE':
       return `Port ${port} of ${host} is already in use: stop the other program, or choose a port with --port.`;
     case 'EACCES':
-      return `Port ${port} of ${host} may not be used by this user: choose one above 1023 with --port.`;
+      return `This user may not open port ${port} of ${host}: choose a port above 1023 with --port.`;
     case 'EADDRNOTAVAIL':
     case 'ENOTFOUND':
     case 'EAI_AGAIN':

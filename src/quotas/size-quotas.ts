@@ -6,6 +6,7 @@ import { SIZE_LIMITS, limitsSize } from '../model/access.ts';
 import type { Caller, Quota, SizeLimit } from '../model/access.ts';
 import type { TablePath } from '../model/identifier.ts';
 import type { Database, TableRecord } from '../model/table.ts';
+import { formatCount } from '../model/value-text.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Growth } from '../writes/writes.ts';
 
@@ -20,7 +21,7 @@ interface SizeQuotasParts {
 /** A request that may change tables. */
 export interface SizedRequest {
   readonly caller: Pick<Caller, 'id' | 'quota'>;
-  readonly database?: Database | undefined;
+  readonly database?: Pick<Database, 'id' | 'quota'> | undefined;
   /** The table that it changes. */
   readonly table?: TableRecord | undefined;
   /** Of the table that it creates or replaces. */
@@ -29,7 +30,7 @@ export interface SizedRequest {
   readonly arrivedAt: number;
 }
 
-type DatabaseRequest = SizedRequest & { readonly database: Database };
+type DatabaseRequest = SizedRequest & { readonly database: NonNullable<SizedRequest['database']> };
 
 /** What it may replace at its path: the data of the table, which keeps its creator, or the table itself. */
 export type Replacement = 'data' | 'table' | undefined;
@@ -292,11 +293,12 @@ function exceeded(
   limit: SizeLimit,
   { most, used, added }: { readonly most: number; readonly used: number; readonly added: number },
 ): ServiceError {
-  const fact = `${WHOSE[kind]} allows ${most} ${limit}: ${used} are used, and this request adds ${added}.`;
+  const [allowed, inUse, more] = [most, used, added].map(formatCount);
+  const fact = `${WHOSE[kind]} allows ${allowed} ${limit}: ${inUse} are used, and this request adds ${more}.`;
   return new ServiceError('QuotaExceeded', fact, {
     hint:
       limit === 'tables'
-        ? 'Drop a table, or ask an administrator to raise the quota.'
+        ? 'Drop tables, or ask an administrator to raise the quota.'
         : 'Delete rows, drop tables or columns, or ask an administrator to raise the quota.',
   });
 }

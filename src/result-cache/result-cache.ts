@@ -66,9 +66,8 @@ export class ResultCache {
   add(key: string, result: CachedResult): boolean {
     const { bytes } = result;
     if (this.#entries === undefined || bytes.length > this.entryBytesMax) return false;
-    // A small buffer is a part of a larger one, which would be kept as a whole.
-    const kept = bytes.buffer.byteLength > bytes.length ? { ...result, bytes: new Uint8Array(bytes) } : result;
-    this.#entries.set(key, kept);
+    // A copy: a small buffer is a part of a larger one, and one of the engine takes more memory than it is long.
+    this.#entries.set(key, { ...result, bytes: new Uint8Array(bytes) });
     return true;
   }
 }

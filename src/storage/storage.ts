@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { Commit, CommitKind, TableLocation } from '../model/table.ts';
+import type { RowLayout } from './format/row-layout.ts';
 
 /** A storage root: a folder of a local disk, or a prefix of an object store. Every location that is passed in is below it. */
 export interface Storage {
@@ -13,6 +14,8 @@ export interface Storage {
   requireRoot(): Promise<void>;
   /** Refuses a path that is not a plain directory below the root: missing, a file, or behind a link. */
   requirePlainDirectory(segments: readonly string[]): Promise<void>;
+  /** Refuses a path below the root where something is, or that leads through a link or a file. */
+  requireUnused(segments: readonly string[]): Promise<void>;
   /** Whether the root holds a directory of this name. */
   hasDirectory(name: string): Promise<boolean>;
 
@@ -36,6 +39,12 @@ export interface Storage {
     branch: string | undefined,
     restore: { readonly version: number; readonly baseVersion: number },
   ) => Promise<boolean>;
+  /** Commits other metadata of the schema, as the version right after the base. False: another commit was faster. */
+  replaceSchemaMetadata(
+    location: TableLocation,
+    branch: string | undefined,
+    update: SchemaMetadataUpdate,
+  ): Promise<boolean>;
   /** `undefined`: the manifest does not hold its transaction. */
   inspectCommit(
     location: TableLocation,
@@ -62,6 +71,8 @@ export interface Storage {
   measureVersion(location: TableLocation, version: number): Promise<VersionSize | undefined>;
   /** The highest number of a fragment up to a version: those of later commits are above it. `undefined`: not known. */
   readLastFragment(location: TableLocation, branch: string | undefined, version: number): Promise<number | undefined>;
+  /** Where a version of a branch has its rows. `undefined`: its manifest was not found. */
+  readRowLayout(location: TableLocation, branch: string | undefined, version: number): Promise<RowLayout | undefined>;
   /** Removes files that a killed writer left under a temporary name, and gives how many. */
   sweepUnfinishedFiles(location: TableLocation, olderThanMilliseconds: number): Promise<number>;
 
@@ -72,6 +83,8 @@ export interface Storage {
   /** Drops the sync state of a table that was removed. */
   forget(location: TableLocation): void;
 }
+
+export type { FragmentRows, RowLayout } from './format/row-layout.ts';
 
 export interface VersionSize {
   /** Without deleted ones. */
@@ -155,11 +168,26 @@ export interface SubmittedManifest extends Pick<Commit, 'kind' | 'addedRows'> {
   discard(): Promise<void>;
 }
 
+export interface SchemaMetadataUpdate {
+  readonly baseVersion: number;
+  /** All pairs that the schema has from then on. */
+  readonly metadata: Readonly<Record<string, string>>;
+  readonly transactionId: string;
+  /** Of the manifest. */
+  readonly bytesMax: number;
+}
+
 export type RefFile = Readonly<Record<string, unknown>>;
+
+export function locationUsed(): ServiceError {
+  return new ServiceError('InvalidTableState', 'There are files at the location.', {
+    hint: 'Register them as a table, or choose another location.',
+  });
+}
 
 /** Between a folder and an object store, or two kinds of them. */
 export function cloneUnsupported(): ServiceError {
   return new ServiceError('Unsupported', 'A table cannot be cloned into a database on another kind of storage.', {
-    hint: 'Export its rows, and import them there.',
+    hint: 'Export the rows, and import them into the other database.',
   });
 }

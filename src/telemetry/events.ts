@@ -66,6 +66,24 @@ interface Events {
   'table-taken-over': { tableId: string; epoch: number; formerHolder: string; hasPending: boolean };
   /** Another node has taken over a table that this one was writing. */
   'lease-lost': { tableId: string; epoch: number };
+  /** Of a delivery to the receiver of a webhook. `status` is what it answered, if it did. */
+  'webhook-attempted': {
+    webhookId: string;
+    outcome: 'delivered' | 'failed';
+    status: number | undefined;
+    milliseconds: number;
+  };
+  /** It failed for longer than webhooks.disableSeconds. */
+  'webhook-disabled': { webhookId: string; failures: number };
+  /** Of a call to the embedding provider. `status` is what it answered, if it did. */
+  'embedding-fetched': { model: string; milliseconds: number };
+  'embedding-failed': {
+    model: string;
+    reason: 'timeout' | 'unreachable' | 'refused' | 'unusable';
+    status: number | undefined;
+    milliseconds: number;
+    cause: unknown;
+  };
   'maintenance-done': {
     table: string;
     reasons: readonly string[];

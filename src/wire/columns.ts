@@ -3,7 +3,10 @@ import * as Shape from './shapes.ts';
 
 const FieldMetadataUpdate = Shape.strictObject({
   path: Type.String({ minLength: 1, description: 'Path of the field.' }),
-  metadata: Shape.mapOf(Type.Union([Type.String(), Type.Null()]), 'Merged into what is there; null deletes the key.'),
+  metadata: Shape.mapOf(
+    Type.Union([Type.String(), Type.Null()]),
+    'Merged into the existing metadata; null deletes a key.',
+  ),
   replace: Shape.optionalFlag('Replace all metadata of the field instead of merging.'),
 });
 
@@ -16,15 +19,18 @@ export type UpdateFieldMetadataBody = Type.Static<typeof UpdateFieldMetadataBody
 export const UpdateFieldMetadataReply = Shape.writeReply({
   fields: Shape.mapOf(Shape.StringMap, 'Resulting metadata by canonical field path.'),
 });
+export type UpdateFieldMetadataReply = Type.Static<typeof UpdateFieldMetadataReply>;
 
 const AddColumnsEntry = Shape.strictObject({
   name: Type.String({ description: 'Name of the new column.' }),
-  expression: Shape.optionalText('SQL that gives the values of the rows that are there.'),
-  data_type: Shape.optionalAny('Type of a column of nulls, as JSON or as a name, in place of an expression.'),
+  expression: Shape.optionalText('SQL expression that computes the values of existing rows.'),
+  data_type: Shape.optionalAny(
+    'Data type of a column filled with nulls, as JSON or as a name, in place of `expression`.',
+  ),
   computed: Type.Optional(
     Type.Union([Type.String(), Type.Null(), Type.Boolean()], {
       description:
-        'SQL that gives the values of rows written later, stored with the table; backfill_column fills the others.',
+        'SQL expression, stored with the table, that computes the values of rows written from now on; backfill_column fills existing rows.',
     }),
   ),
   virtual_column: Shape.optionalAny('Not offered: it would run code.'),
@@ -41,7 +47,7 @@ export type AddColumnsBody = Type.Static<typeof AddColumnsBody>;
 const AlterColumnsEntry = Shape.strictObject({
   path: Type.String({ minLength: 1, description: 'Path of the field.' }),
   rename: Type.Optional(Type.Union([Type.String(), Type.Null()], { description: 'New name.' })),
-  nullable: Type.Optional(Type.Union([Type.Boolean(), Type.Null()], { description: 'Whether it may be null.' })),
+  nullable: Type.Optional(Type.Union([Type.Boolean(), Type.Null()], { description: 'Whether the field may be null.' })),
   data_type: Shape.optionalAny('New type, as JSON or as a name.'),
   virtual_column: Shape.optionalAny('Not offered.'),
 });
@@ -56,13 +62,14 @@ export const DropColumnsBody = Shape.requestBody({
   columns: Type.Array(Type.String({ minLength: 1 }), { description: 'Paths of the fields to drop.' }),
   branch: Type.Optional(Shape.Branch),
 });
+export type DropColumnsBody = Type.Static<typeof DropColumnsBody>;
 
-const IGNORED = 'Accepted and ignored: the service chooses it.';
+const IGNORED = 'Accepted but ignored: the server chooses this.';
 
 export const BackfillColumnBody = Shape.requestBody({
   column: Type.String({ minLength: 1, description: 'The computed column.' }),
   where: Type.Optional(
-    Type.Union([Type.String(), Type.Null()], { description: 'Fill only rows that this is true for.' }),
+    Type.Union([Type.String(), Type.Null()], { description: 'Fill only rows that match this condition.' }),
   ),
   branch: Type.Optional(Shape.Branch),
   concurrency: Shape.optionalAny(IGNORED),
@@ -70,7 +77,7 @@ export const BackfillColumnBody = Shape.requestBody({
   min_checkpoint_size: Shape.optionalAny(IGNORED),
   max_checkpoint_size: Shape.optionalAny(IGNORED),
   batch_checkpoint_flush_interval_seconds: Shape.optionalAny(IGNORED),
-  read_version: Shape.optionalAny('Not offered: the rows of the latest version are filled.'),
+  read_version: Shape.optionalAny('Not offered: a backfill always fills the rows of the latest version.'),
   task_size: Shape.optionalAny(IGNORED),
   num_frags: Shape.optionalAny(IGNORED),
   checkpoint_size: Shape.optionalAny(IGNORED),
@@ -80,11 +87,14 @@ export const BackfillColumnBody = Shape.requestBody({
 });
 export type BackfillColumnBody = Type.Static<typeof BackfillColumnBody>;
 
-export const JobStartedReply = Shape.replyBody({ job_id: Type.String({ description: 'For jobs/describe.' }) });
+export const JobStartedReply = Shape.replyBody({
+  job_id: Type.String({ description: 'Id of the job, for `jobs/describe`.' }),
+});
 
 export const ColumnsReply = Shape.writeReply({});
+export type ColumnsReply = Type.Static<typeof ColumnsReply>;
 
 export const SchemaMetadataBody = Shape.requestBody(
   { branch: Type.Optional(Shape.Branch), metadata: Shape.StringMap },
-  { description: 'The pairs, either as the whole body or as `metadata`.' },
+  { description: 'Key-value pairs, either as the whole body or under `metadata`.' },
 );

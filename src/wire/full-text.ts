@@ -23,13 +23,14 @@ export function readStructuredQuery(query: unknown, depthMax: number): FullTextQ
 
 function readQuery(value: unknown, position: Position): FullTextQuery {
   const { path, depth, depthMax } = position;
-  if (depth > depthMax) throw invalidInput(`The full-text query is nested more than ${depthMax} deep, at ${path}.`);
+  if (depth > depthMax)
+    throw invalidInput(`The full-text query is nested more than ${depthMax} levels deep, at ${path}.`);
   if (!isObject(value)) throw wrongType(path, 'an object');
   const kinds = Object.keys(value).filter((key) => value[key] !== null);
   const [kind] = kinds;
   const hint = `The kinds are ${[...READERS.keys()].join(', ')}.`;
   if (kind === undefined || kinds.length > 1) {
-    throw invalidInput(`A full-text query has exactly one kind; ${path} has ${kinds.length}.`, hint);
+    throw invalidInput(`A full-text query must have exactly one kind; ${path} has ${kinds.length}.`, hint);
   }
   const read = READERS.get(kind);
   if (read === undefined) {
@@ -131,13 +132,13 @@ class TreeNode {
   refuseOthers(known: readonly string[]): void {
     const unknown = Object.keys(this.fields).find((key) => !known.includes(key));
     if (unknown === undefined) return;
-    const message = `The field ${quoteForMessage(unknown)} is not known at ${this.#position.path}.`;
-    throw invalidInput(message, `Known are ${known.join(', ')}.`);
+    const message = `The field ${quoteForMessage(unknown)} is unknown in ${this.#position.path}.`;
+    throw invalidInput(message, `The fields are ${known.join(', ')}.`);
   }
 
   text(key: string): string {
     const value = this.fields[key];
-    if (typeof value !== 'string') throw wrongType(this.at(key).path, 'a text');
+    if (typeof value !== 'string') throw wrongType(this.at(key).path, 'a string');
     return value;
   }
 

@@ -3,7 +3,7 @@ import * as Shape from './shapes.ts';
 
 export const ListJobsBody = Shape.requestBodyWithoutId({
   page_token: Shape.optionalText(),
-  limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Most jobs on the page.' })),
+  limit: Type.Optional(Type.Integer({ minimum: 1, description: 'Maximum number of jobs on the page.' })),
 });
 
 export const JobBody = Shape.requestBodyWithoutId({ job_id: Type.String({ minLength: 1 }) });
@@ -15,7 +15,7 @@ export const ListJobsReply = Shape.replyBody({
   jobs: Type.Array(
     Type.Object({
       job_id: Type.String(),
-      table: Type.String({ description: 'Identifier of the table, joined by the delimiter.' }),
+      table: Type.String({ description: 'Identifier of the table: its names joined by the delimiter.' }),
       job_type: Type.String(),
       state: State,
       created_at_millis: Type.Integer(),
@@ -31,11 +31,11 @@ export const JobReply = Shape.replyBody({
   job_type: Type.String(),
   job_state: State,
   table: Type.String(),
-  phase: Type.String({ description: 'What the job does, or did last.' }),
+  phase: Type.String({ description: 'Current or last phase of the job.' }),
   cancel_requested: Type.Boolean(),
   creation_ms: Type.Integer(),
   end_ms: Type.Optional(Type.Integer()),
-  spec: Shape.anyObject('What was asked for.'),
+  spec: Shape.anyObject('Parameters of the job.'),
   result: Type.Optional(Shape.anyObject()),
   failure: Type.Optional(Type.Object({ phase: Type.String(), message: Type.String(), retryable: Type.Boolean() })),
 });

@@ -2,35 +2,35 @@ import { Type } from 'typebox';
 import * as Shape from './shapes.ts';
 
 const Reasons = Type.Array(Type.String(), {
-  description: '`fragments`, `deletions`, `index`; what there is to improve.',
+  description: 'Reasons for a run: `fragments`, `deletions`, `index`.',
 });
 
 const Run = Type.Object({
-  version: Type.Integer({ description: 'The version of the table afterwards.' }),
+  version: Type.Integer({ description: 'Version of the table after the run.' }),
   reasons: Reasons,
   fragments_removed: Type.Integer(),
   fragments_added: Type.Integer(),
   versions_removed: Type.Integer(),
   bytes_removed: Type.Integer(),
-  files_swept: Type.Integer({ description: 'Files that writers left half written.' }),
-  lost_to_writer: Type.Boolean({ description: 'A writer was faster; nothing was done.' }),
+  files_swept: Type.Integer({ description: 'Incomplete files that were deleted.' }),
+  lost_to_writer: Type.Boolean({ description: 'True if a concurrent write won and nothing was changed.' }),
   milliseconds: Type.Integer(),
   writers_waited_milliseconds: Type.Integer(),
   ended_ms: Type.Integer(),
 });
 
 export const DescribeMaintenanceReply = Shape.replyBody({
-  state: Type.String({ description: '`automatic`, `paused`, or `off` when the service does none by itself.' }),
-  commits: Type.Integer({ description: 'Commits since the last run, as far as this process has seen them.' }),
+  state: Type.String({ description: '`automatic`, `paused`, or `off` if maintenance is turned off for the server.' }),
+  commits: Type.Integer({ description: 'Commits that this process has seen since the last run.' }),
   version: Type.Integer(),
   num_rows: Type.Integer(),
   num_fragments: Type.Integer(),
   num_small_fragments: Type.Integer(),
-  num_deleted_rows: Type.Integer({ description: 'About: deleted rows that still take space.' }),
-  total_bytes: Type.Integer({ description: 'Of the latest version.' }),
+  num_deleted_rows: Type.Integer({ description: 'Approximate number of deleted rows that still take space.' }),
+  total_bytes: Type.Integer({ description: 'Size of the latest version in bytes.' }),
   would_do: Type.Object({
     reasons: Reasons,
-    removes_versions: Type.Boolean({ description: 'Whether there are old versions that would go.' }),
+    removes_versions: Type.Boolean({ description: 'Whether a run would remove old versions.' }),
   }),
   last_run: Type.Optional(Run),
 });

@@ -3,7 +3,7 @@ import * as Shape from './shapes.ts';
 
 export const ListNamespacesQuery = Shape.queryParameters({
   ...Shape.pageParameters,
-  page_token: Shape.optionalText('The token of the page before, or the name after which to go on.'),
+  page_token: Shape.optionalText('`page_token` of the previous page, or a name to start after.'),
 });
 
 export const ListNamespacesReply = Shape.replyBody({
@@ -13,7 +13,7 @@ export const ListNamespacesReply = Shape.replyBody({
 export type ListNamespacesReply = Type.Static<typeof ListNamespacesReply>;
 
 export const CreateNamespaceBody = Shape.requestBody({
-  mode: Shape.optionalText('`create` (default), `exist_ok` or `overwrite`; case and underscore do not matter.'),
+  mode: Shape.optionalText('`create` (default), `exist_ok` or `overwrite`; case and underscores are ignored.'),
   properties: Type.Optional(Shape.StringMap),
 });
 export type CreateNamespaceBody = Type.Static<typeof CreateNamespaceBody>;
@@ -28,8 +28,10 @@ export const DescribeNamespaceReply = Shape.replyBody({ properties: Shape.String
 export type DescribeNamespaceReply = Type.Static<typeof DescribeNamespaceReply>;
 
 export const DropNamespaceBody = Shape.requestBody({
-  mode: Shape.optionalText('`fail` (default) or `skip`: what becomes of a namespace that is not there.'),
-  behavior: Shape.optionalText('`restrict` (default) refuses one that is not empty, `cascade` drops what is inside.'),
+  mode: Shape.optionalText('What to do if the namespace does not exist: `fail` (default) or `skip`.'),
+  behavior: Shape.optionalText(
+    '`restrict` (default) refuses to drop a namespace that is not empty; `cascade` also drops its contents.',
+  ),
 });
 export type DropNamespaceBody = Type.Static<typeof DropNamespaceBody>;
 

@@ -2,14 +2,25 @@ import { isObject, withoutNulls } from '../model/strict-json.ts';
 
 /** The LanceDB client writes query bodies in other forms than the contract. Every caller may send either. */
 export function toContractQuery(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  return withoutUndefined<unknown>({
-    ...withoutClientDefaults(body),
-    vector: toContractVector(body['vector']),
-    columns: toContractColumns(body['columns']),
-    full_text_query: toContractFullText(body['full_text_query']),
-    k: isUnlimited(body['k']) ? UNLIMITED : body['k'],
-  });
+  const query = withoutClientDefaults(body);
+  for (const [name, toContract] of FORMS) {
+    if (query[name] === undefined) continue;
+    const value = toContract(query[name]);
+    if (value === undefined) Reflect.deleteProperty(query, name);
+    else query[name] = value;
+  }
+  return query;
 }
+
+/** A form of the client as that of the contract; `undefined` is left out. */
+type ToContract = (value: unknown) => unknown;
+
+const FORMS: readonly (readonly [name: string, toContract: ToContract])[] = [
+  ['vector', toContractVector],
+  ['columns', toContractColumns],
+  ['full_text_query', toContractFullText],
+  ['k', toContractLimit],
+];
 
 /** The same for operations beside those of the contract, where a vector without members is none for every caller. */
 export function toContractSearch(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -26,20 +37,21 @@ const APPROXIMATION_TARGETS: ReadonlyMap<unknown, number | undefined> = new Map(
   ['accurate', 0.99],
 ]);
 
-/** A LanceDB client names 20 probes in each query, without being asked to: then the server chooses. */
-function withoutClientDefaults({ approx_mode: mode, ...body }: Readonly<Record<string, unknown>>) {
+/** A copy. A LanceDB client names 20 probes in each query, without being asked to: then the server chooses. */
+function withoutClientDefaults(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
+  const body = { ...given };
   const isDefault =
     PROBE_FIELDS.every((name) => body[name] === PROBES_OF_CLIENT) &&
     body['ef'] === undefined &&
     body['refine_factor'] === undefined;
+  if (isDefault) for (const name of PROBE_FIELDS) Reflect.deleteProperty(body, name);
+  const { approx_mode: mode } = body;
+  // An unknown one is left for the check of the shape.
+  if (mode === undefined || !APPROXIMATION_TARGETS.has(mode)) return body;
+  Reflect.deleteProperty(body, 'approx_mode');
   const target = APPROXIMATION_TARGETS.get(mode);
-  return {
-    ...body,
-    ...(isDefault ? Object.fromEntries(PROBE_FIELDS.map((name) => [name, undefined])) : {}),
-    // An unknown one is left for the check of the shape.
-    ...(mode === undefined || APPROXIMATION_TARGETS.has(mode) ? {} : { approx_mode: mode }),
-    ...(target === undefined ? {} : { recall_target: body['recall_target'] ?? target }),
-  };
+  if (target !== undefined) body['recall_target'] ??= target;
+  return body;
 }
 
 /** The query inside an explain request: the same forms; its null fields count as absent. */
@@ -51,9 +63,9 @@ export function toContractExplanation(body: Readonly<Record<string, unknown>>): 
 
 /** A vector without members is none. */
 function withoutEmptyVector(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
-  const { vector, ...rest } = body;
-  const isEmpty = isObject(vector) && Object.keys(withoutNulls(vector)).length === 0;
-  return isEmpty ? rest : body;
+  if (!isObject(body['vector']) || Object.keys(withoutNulls(body['vector'])).length > 0) return body;
+  const { vector: _empty, ...rest } = body;
+  return rest;
 }
 
 /** Models of Java have empty lists and maps where nothing was set. */
@@ -120,11 +132,15 @@ function toContractFullText(query: unknown): unknown {
 export const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
 /** A client without a limit sends 2⁶³−1, which no JavaScript number holds. */
-function isUnlimited(k: unknown): boolean {
-  return typeof k === 'number' && k > Number.MAX_SAFE_INTEGER && k <= 2 ** 63;
+function toContractLimit(k: unknown): unknown {
+  return typeof k === 'number' && k > Number.MAX_SAFE_INTEGER && k <= 2 ** 63 ? UNLIMITED : k;
 }
 
 export function withoutUndefined<Value>(fields: Readonly<Record<string, Value | undefined>>): Record<string, Value> {
-  const given = Object.entries(fields).filter((field): field is [string, Value] => field[1] !== undefined);
-  return Object.fromEntries(given);
+  const given: Record<string, Value> = {};
+  for (const name of Object.keys(fields)) {
+    const value = fields[name];
+    if (value !== undefined) given[name] = value;
+  }
+  return given;
 }

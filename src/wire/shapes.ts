@@ -16,7 +16,7 @@ function describe(description: string | undefined) {
 
 export const Identity = strictObject(
   { api_key: optionalText(), auth_token: optionalText() },
-  { description: 'Credentials, used when the headers carry none. Never logged.' },
+  { description: 'Credentials, if none are sent in headers. Never logged.' },
 );
 
 export const Context = Type.Object(
@@ -24,7 +24,7 @@ export const Context = Type.Object(
   {
     additionalProperties: Type.Unknown(),
     description:
-      'Caller or service context. A key `header.<name>` stands for the HTTP header <name>: on a request for one that was not sent, on a reply for one that was.',
+      'Context of the caller or the server. In a request, the key `header.<name>` stands in for the HTTP header <name> if it was not sent. In a reply, it repeats an HTTP header of the reply.',
   },
 );
 
@@ -45,25 +45,25 @@ export function mapOf<Shape extends Type.TSchema>(shape: Shape, description?: st
 export const StringMap = mapOf(Type.String());
 
 export const DelimiterQuery = Type.Object({
-  delimiter: Type.Optional(Type.String({ minLength: 1, description: 'Delimiter of the identifier; `$` when absent.' })),
+  delimiter: Type.Optional(Type.String({ minLength: 1, description: 'Delimiter of the identifier; `$` by default.' })),
 });
 
 export const IdentifierPath = Type.Array(Type.String(), {
-  description: 'Path of names. Must agree with the identifier in the address.',
+  description: 'Path as a list of names. Must match the identifier in the URL.',
 });
 
-export const Branch = Type.String({ minLength: 1, description: 'Branch to target; the main branch when absent.' });
+export const Branch = Type.String({ minLength: 1, description: 'Branch to use; the main branch by default.' });
 
 export const Version = Type.Integer({ minimum: 0, maximum: Number.MAX_SAFE_INTEGER });
 
 export const stateFields = { version: Type.Optional(Version), branch: Type.Optional(Branch) };
 
-export const NextPageToken = optionalText('Present when there are more.');
+export const NextPageToken = optionalText('Token of the next page; present if there are more entries.');
 
 /** Query parameters that choose a page of a listing. */
 export const pageParameters = {
-  limit: optionalText('How many entries at most, as a whole number.'),
-  page_token: optionalText('The token of the page before.'),
+  limit: optionalText('Maximum number of entries, as an integer.'),
+  page_token: optionalText('`page_token` of the previous page.'),
 };
 
 /** The same in a body, where some clients write it. */
@@ -117,12 +117,12 @@ export type Sent<Shape> = Shape extends readonly (infer Entry)[]
 export const NoContent = Type.Null();
 
 export const ErrorBody = Type.Object({
-  type: Type.String({ description: 'Path-style error kind; follows the status.' }),
-  title: Type.String({ description: 'Short title; follows the status.' }),
+  type: Type.String({ description: 'Path-style error kind; determined by the status.' }),
+  title: Type.String({ description: 'Short title; determined by the status.' }),
   status: Type.Integer({ description: 'HTTP status code.' }),
-  detail: Type.String({ description: 'What was wrong and what would be right. May be empty.' }),
-  instance: Type.String({ description: 'Path of the resource that the error concerns.' }),
+  detail: Type.String({ description: 'What went wrong and how to fix it. May be empty.' }),
+  instance: Type.String({ description: 'Path of the resource that caused the error.' }),
   code: count('Lance error code.'),
-  error: Type.String({ description: 'What was wrong, in one sentence.' }),
+  error: Type.String({ description: 'What went wrong, in one sentence.' }),
 });
 export type ErrorBody = Type.Static<typeof ErrorBody>;

@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import * as Shape from './shapes.ts';
 
 export const CreateTableQuery = Shape.queryParameters({
-  mode: Shape.optionalText('`create` (default), `exist_ok` or `overwrite`; case and underscore do not matter.'),
-  properties: Shape.optionalText('JSON object of strings: properties that the catalog keeps with the table.'),
-  storage_options: Shape.optionalText('JSON object of strings: options of the storage layer for this write.'),
+  mode: Shape.optionalText('`create` (default), `exist_ok` or `overwrite`; case and underscores are ignored.'),
+  properties: Shape.optionalText('Properties to store with the table in the catalog, as a JSON object of strings.'),
+  storage_options: Shape.optionalText('Options of the storage layer for this write, as a JSON object of strings.'),
 });
 
 export const CreateTableReply = Shape.replyBody({
@@ -17,8 +17,8 @@ export const CreateTableReply = Shape.replyBody({
 export type CreateTableReply = Type.Static<typeof CreateTableReply>;
 
 export const ListTablesQuery = Shape.queryParameters({
-  limit: Shape.optionalText('How many tables at most, as a whole number.'),
-  page_token: Shape.optionalText('The token of the page before, or the identifier after which to go on.'),
+  limit: Shape.optionalText('Maximum number of tables, as an integer.'),
+  page_token: Shape.optionalText('`page_token` of the previous page, or a table identifier to start after.'),
 });
 
 export const ListTablesReply = Shape.replyBody({
@@ -29,17 +29,21 @@ export type ListTablesReply = Type.Static<typeof ListTablesReply>;
 
 export const DescribeTableBody = Shape.requestBody({
   ...Shape.stateFields,
-  tag: Type.Optional(Type.String({ minLength: 1, description: 'Instead of `version` and `branch`.' })),
-  with_table_uri: Shape.optionalFlag('Adds `table_uri`.'),
-  load_detailed_metadata: Shape.optionalFlag(
-    'Adds `stats` and `metadata`; `false` leaves out names, version and schema too.',
+  tag: Type.Optional(
+    Type.String({ minLength: 1, description: 'Tag of the version, in place of `version` and `branch`.' }),
   ),
-  check_declared: Shape.optionalFlag('`false` leaves out `is_only_declared`.'),
-  vend_credentials: Shape.optionalFlag('Adds short-lived credentials for the files of the table to `storage_options`.'),
+  with_table_uri: Shape.optionalFlag('Include `table_uri` in the reply.'),
+  load_detailed_metadata: Shape.optionalFlag(
+    '`true` includes `stats` and `metadata` in the reply; `false` also omits names, version and schema.',
+  ),
+  check_declared: Shape.optionalFlag('`false` omits `is_only_declared` from the reply.'),
+  vend_credentials: Shape.optionalFlag(
+    'Include short-lived credentials for the files of the table in `storage_options`.',
+  ),
 });
 export type DescribeTableBody = Type.Static<typeof DescribeTableBody>;
 
-const Flag = Shape.optionalText('`true` or `false`, as in the body.');
+const Flag = Shape.optionalText('`true` or `false`; same as the field in the body.');
 
 export const DescribeTableQuery = Shape.queryParameters({
   with_table_uri: Flag,
@@ -47,23 +51,23 @@ export const DescribeTableQuery = Shape.queryParameters({
   check_declared: Flag,
 });
 
-const ManagedVersioning = Type.Boolean({ description: 'Writers of files commit their versions through the service.' });
+const ManagedVersioning = Type.Boolean({ description: 'Whether external writers commit through the server.' });
 
 export const DescribeTableReply = Shape.replyBody({
   table: Shape.optionalText(),
   namespace: Type.Optional(Type.Array(Type.String())),
   version: Type.Optional(Shape.Version),
   location: Type.String(),
-  table_uri: Shape.optionalText('With `with_table_uri`.'),
+  table_uri: Shape.optionalText('Present if `with_table_uri` is set.'),
   schema: Type.Optional(Shape.anyObject('The Arrow schema as JSON.')),
   stats: Type.Optional(
     Type.Object(
       { num_deleted_rows: Type.Integer(), num_fragments: Type.Integer() },
-      { description: 'With `load_detailed_metadata`.' },
+      { description: 'Present if `load_detailed_metadata` is set.' },
     ),
   ),
   metadata: Type.Optional(Shape.StringMap),
-  is_only_declared: Shape.optionalFlag('The table has no data yet, and so neither version nor schema.'),
+  is_only_declared: Shape.optionalFlag('True if the table has no data yet, and therefore no version or schema.'),
   storage_options: Shape.StringMap,
   properties: Type.Union([Shape.StringMap, Type.Null()]),
   managed_versioning: ManagedVersioning,
@@ -73,7 +77,7 @@ export type DescribeTableReply = Type.Static<typeof DescribeTableReply>;
 export const ListTablesOfQuery = Type.Object({
   ...ListTablesQuery.properties,
   include_declared: Shape.optionalText(
-    '`false` leaves out tables without data. Default `true`; for the LanceDB client `false`.',
+    '`false` omits tables without data. `true` by default; `false` by default for the LanceDB client.',
   ),
 });
 
@@ -89,13 +93,17 @@ export const GoneTableReply = Shape.replyBody({
 export type GoneTableReply = Type.Static<typeof GoneTableReply>;
 
 export const DeclareTableBody = Shape.requestBody({
-  location: Shape.optionalText('Refused: the service chooses where data stand.'),
-  vend_credentials: Shape.optionalFlag('Adds short-lived credentials for the files of the table to `storage_options`.'),
+  location: Shape.optionalText(
+    'Directory for the data, below the storage root of the database, such as `imported/orders.lance`. Nothing may be there yet, and you need the role owner on the database. By default the server chooses a directory.',
+  ),
+  vend_credentials: Shape.optionalFlag(
+    'Include short-lived credentials for the files of the table in `storage_options`.',
+  ),
   properties: Type.Optional(Shape.StringMap),
 });
 
 export const DeclareTableReply = Shape.replyBody({
-  location: Type.String({ description: 'Where the caller writes the data.' }),
+  location: Type.String({ description: 'Where to write the data.' }),
   storage_options: Shape.StringMap,
   properties: Shape.StringMap,
   managed_versioning: ManagedVersioning,
@@ -105,9 +113,10 @@ export const DeclareTableReply = Shape.replyBody({
 export const RegisterTableBody = Shape.requestBody({
   location: Type.String({
     minLength: 1,
-    description: 'Directory of the data, from the storage root of the database on, such as `imported/orders.lance`.',
+    description:
+      'Directory of the data, relative to the storage root of the database, such as `imported/orders.lance`.',
   }),
-  mode: Shape.optionalText('`create` (default), or `overwrite`: a table of this name is deregistered first.'),
+  mode: Shape.optionalText('`create` (default), or `overwrite` to deregister an existing table of this name first.'),
   properties: Type.Optional(Shape.StringMap),
 });
 export type RegisterTableBody = Type.Static<typeof RegisterTableBody>;
@@ -121,9 +130,11 @@ export const RegisterTableReply = Shape.replyBody({
 export const RenameTableBody = Shape.requestBody({
   new_table_name: Type.String({ minLength: 1 }),
   new_namespace_id: Type.Optional(
-    Type.Array(Type.String(), { description: 'The namespace to move to; the present one when absent.' }),
+    Type.Array(Type.String(), { description: 'Namespace to move the table to; by default it stays in its namespace.' }),
   ),
-  new_namespace: Type.Optional(Type.Array(Type.String(), { description: 'The same, as the LanceDB client calls it.' })),
+  new_namespace: Type.Optional(
+    Type.Array(Type.String(), { description: 'Same as `new_namespace_id`; the name that the LanceDB client uses.' }),
+  ),
 });
 export type RenameTableBody = Type.Static<typeof RenameTableBody>;
 
@@ -131,10 +142,12 @@ export const RenameTableReply = Shape.replyBody({ transaction_id: Type.String() 
 export type RenameTableReply = Type.Static<typeof RenameTableReply>;
 
 export const CloneTableBody = Shape.requestBody({
-  source_location: Type.String({ minLength: 1, description: 'As the description of the source gives it.' }),
+  source_location: Type.String({ minLength: 1, description: '`location` of the source, as `describe` returns it.' }),
   source_version: Type.Optional(Shape.Version),
   source_tag: Type.Optional(Type.String({ minLength: 1 })),
-  is_shallow: Shape.optionalFlag('Either way the clone shares files that never change, and needs its source no more.'),
+  is_shallow: Shape.optionalFlag(
+    'Has no effect: a clone always shares immutable files with its source and does not depend on it.',
+  ),
 });
 export type CloneTableBody = Type.Static<typeof CloneTableBody>;
 
@@ -151,12 +164,12 @@ export type TableStatsBody = Type.Static<typeof TableStatsBody>;
 const count = Shape.count();
 
 export const TableStatsReply = Shape.replyBody({
-  total_bytes: Shape.count('Bytes of the columns of all rows.'),
+  total_bytes: Shape.count('Size of the columns of all rows, in bytes.'),
   num_rows: count,
   num_indices: count,
   fragment_stats: Type.Object({
     num_fragments: count,
-    num_small_fragments: Shape.count('How many fragments could be merged.'),
+    num_small_fragments: Shape.count('Number of fragments that could be merged.'),
     lengths: Type.Object(
       { min: count, max: count, mean: count, p25: count, p50: count, p75: count, p99: count },
       { description: 'Rows per fragment.' },

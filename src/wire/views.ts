@@ -1,25 +1,25 @@
 import { Type } from 'typebox';
 import * as Shape from './shapes.ts';
 
-const IGNORED = 'Accepted and ignored: the service chooses it.';
+const IGNORED = 'Accepted but ignored: the server chooses this.';
 
 export const CreateViewBody = Shape.requestBody({
-  kind: Type.String({ description: '`query`. `udtf` and `chunker`, which run code, are not offered.' }),
+  kind: Type.String({ description: 'Must be `query`. `udtf` and `chunker`, which run code, are not offered.' }),
   source_query: Type.String({
     description:
       '`SELECT id, price * 2 AS twice FROM items WHERE price > 1 LIMIT 100`, or the same as JSON: `{"table": "items", "filter": "price > 1", "columns": {"id": "id", "twice": "price * 2"}, "limit": 100}`.',
   }),
-  output_schema: Shape.optionalAny('Accepted and ignored: the columns follow from the query.'),
+  output_schema: Shape.optionalAny('Accepted but ignored: the query determines the columns.'),
   udtf_spec: Shape.optionalAny('Not offered: it would run code.'),
   with_no_data: Type.Optional(
-    Type.Union([Type.Boolean(), Type.Null()], { description: 'False: a first refresh begins at once.' }),
+    Type.Union([Type.Boolean(), Type.Null()], { description: '`false` starts the first refresh immediately.' }),
   ),
   auto_refresh: Type.Optional(
-    Type.Union([Type.Boolean(), Type.Null()], { description: 'Refresh it when its source has changed.' }),
+    Type.Union([Type.Boolean(), Type.Null()], { description: 'Refresh the view when its source changes.' }),
   ),
   refresh_seconds: Type.Optional(
     Type.Union([Type.Integer({ minimum: 1 }), Type.Null()], {
-      description: 'Refresh it so often, if anything changed.',
+      description: 'Interval in seconds at which the view is refreshed if its source has changed.',
     }),
   ),
 });
@@ -27,15 +27,17 @@ export type CreateViewBody = Type.Static<typeof CreateViewBody>;
 
 export const CreateViewReply = Shape.replyBody({
   version: Shape.Version,
-  job_id: Shape.optionalText('Of the first refresh.'),
+  job_id: Shape.optionalText('Id of the job of the first refresh.'),
   transaction_id: Shape.optionalText(),
 });
 
 export const RefreshViewBody = Shape.requestBody({
   src_version: Type.Optional(
-    Type.Union([Shape.Version, Type.Null()], { description: 'Of the source; the latest when absent.' }),
+    Type.Union([Shape.Version, Type.Null()], { description: 'Version of the source; the latest by default.' }),
   ),
-  output_limit: Shape.optionalAny('Not for views of this kind.'),
+  full: Shape.optionalFlag('Rebuild the view completely, regardless of what changed.'),
+  expected_incarnation: Shape.optionalText('The request is refused unless this is the `incarnation` of the view.'),
+  output_limit: Shape.optionalAny('Not offered for this kind of view.'),
   max_rows_per_fragment: Shape.optionalAny(IGNORED),
   concurrency: Shape.optionalAny(IGNORED),
   intra_applier_concurrency: Shape.optionalAny(IGNORED),
@@ -45,11 +47,16 @@ export const RefreshViewBody = Shape.requestBody({
 });
 
 const View = {
-  table: Type.String({ description: 'Identifier of the view, joined by the delimiter.' }),
-  source: Type.String({ description: 'Identifier of the table that it is made from.' }),
+  id: Type.Array(Type.String(), { description: 'Path of the view.' }),
+  table: Type.String({ description: 'Identifier of the view: its names joined by the delimiter.' }),
+  source: Type.String({ description: 'Identifier of the source table.' }),
+  source_table: Type.String({ description: 'The name of the source, without its namespace.' }),
+  source_namespace: Type.Array(Type.String()),
   refresh: Type.String({ description: '`manual`, `on_change` or `schedule`.' }),
   refresh_seconds: Type.Optional(Type.Integer()),
-  source_version: Type.Optional(Type.Integer({ description: 'That it was last refreshed from; absent: never.' })),
+  source_version: Type.Optional(
+    Type.Integer({ description: 'Source version of the last refresh; absent before the first one.' }),
+  ),
   refreshed_at_millis: Type.Optional(Type.Integer()),
   last_refresh: Type.Optional(Type.String({ description: '`rebuilt` or `appended`.' })),
 };
@@ -57,9 +64,15 @@ const View = {
 export const DescribeViewReply = Shape.replyBody({
   ...View,
   filter: Type.Optional(Type.String()),
-  columns: Shape.mapOf(Type.String(), 'SQL of each column.'),
+  columns: Shape.mapOf(Type.String(), 'SQL expression of each column.'),
   limit: Type.Optional(Type.Integer()),
-  source_latest_version: Type.Optional(Type.Integer({ description: 'Absent when the source was dropped.' })),
+  source_latest_version: Type.Optional(
+    Type.Integer({ description: 'Latest version of the source; absent if the source was dropped.' }),
+  ),
+  projections: Type.Array(Type.Object({ output_column: Type.String(), expression: Type.String() }), {
+    description: 'The columns, in order.',
+  }),
+  incarnation: Type.String({ description: 'Changes when the view is dropped and created again.' }),
 });
 export type DescribeViewReply = Type.Static<typeof DescribeViewReply>;
 

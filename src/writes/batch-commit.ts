@@ -1,17 +1,19 @@
 import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { BatchChanges, Catalog, NewCommit, NewEntry, RecordedBatch } from '../catalog/catalog.ts';
-import type { PublishedManifest, SubmittedPlan } from '../engine/engine.ts';
+import type { BatchChanges, Catalog, NewBatch, NewCommit, NewEntry, RecordedBatch } from '../catalog/catalog.ts';
+import type { PublishedManifest, SubmittedPlan, VersionRange } from '../engine/engine.ts';
 import { NotOwner } from '../errors/not-owner.ts';
 import { ServiceError } from '../errors/service-error.ts';
-import type { TableRecord } from '../model/table.ts';
+import type { TableLocation, TableRecord } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
 import { toCommit, toEntry, toReplayed } from './journal-entries.ts';
 import { prepareUndo } from './recovery/undo-commits.ts';
-import { asServiceError, inDoubt, requireNoView } from './refusals.ts';
+import { asServiceError, inDoubt, isClearRefusal, requireNoView } from './refusals.ts';
 import type { FailedWrite, Fields, SucceededWrite, WriteRequest, WriteResult } from './write.ts';
 import { beginEntries, noteLoss, runReplayable } from './shared-steps.ts';
 import type { PipelineParts } from './shared-steps.ts';
+import { removeVersions } from './version-removals.ts';
 
 /** The version of an external writer for one table of a batch. */
 export interface BatchedVersion {
@@ -21,12 +23,23 @@ export interface BatchedVersion {
   readonly plan: SubmittedPlan;
 }
 
-/** Changes of several tables. No table is in it twice. */
+/** Versions that one table of a batch loses. */
+export interface BatchedDeletion {
+  readonly table: TableRecord;
+  /** The main one when absent. */
+  readonly branch: string | undefined;
+  readonly ranges: readonly VersionRange[];
+}
+
+/** Changes of several tables. No table is in it twice, except that it may get a version and lose others. */
 export interface BatchWrite extends BatchChanges {
   readonly request: WriteRequest;
   readonly versions: readonly BatchedVersion[];
+  readonly deletions: readonly BatchedDeletion[];
   readonly toFields: (published: readonly PublishedManifest[], recorded: RecordedBatch) => Fields;
 }
+
+type NewDeletion = NewBatch['deletions'][number];
 
 interface Member {
   readonly version: BatchedVersion;
@@ -34,8 +47,21 @@ interface Member {
   readonly scope: SyncScope;
 }
 
+/** All that is left is its record. */
+interface ReadyBatch {
+  readonly id: string;
+  readonly published: readonly PublishedManifest[];
+  readonly deletions: readonly NewDeletion[];
+}
+
+interface FailedBatch {
+  readonly members: readonly Member[];
+  readonly unclear: readonly Member[];
+}
+
 interface BatchParts extends PipelineParts {
   readonly batches: Catalog['batches'];
+  readonly telemetry: Telemetry;
 }
 
 const UNDO_MILLISECONDS_MIN = 100;
@@ -45,6 +71,7 @@ const UNDO_MILLISECONDS_MAX = 5000;
  * The same protocol for versions of several tables, which readers see all at once. From `begin` to `record` the catalog
  * holds the readers of each table at its base version. Either the one transaction of `record` shows everything, or each
  * table is taken back to its base version, by this process or by those that follow it, and no reader has seen anything.
+ * Versions are deleted by the same transaction, which lists their manifests for removal.
  */
 export class BatchCommits {
   readonly #parts: BatchParts;
@@ -58,45 +85,54 @@ export class BatchCommits {
     return runReplayable(this.#parts, { request }, async () => {
       const batch = await prepare();
       for (const { table } of batch.versions) requireNoView({ table });
-      const versions = batch.versions.toSorted((one, other) => (one.table.id < other.table.id ? -1 : 1));
-      return this.#inQueues(batch, versions, async () => this.#commit(batch, versions));
+      const versions = batch.versions.toSorted(byTable);
+      const tables = new Map([...batch.versions, ...batch.deletions].map(({ table }) => [table.id, table]));
+      const locations = [...tables.values()].toSorted(byId).map(({ location }) => location);
+      return this.#inQueues(batch, locations, async () => {
+        const result = await this.#commit(batch, versions);
+        if (result.kind === 'committed') await this.#removeVersions(batch);
+        return result;
+      });
     });
   }
 
   /** In the order of table ids: two batches that share tables never wait for each other. */
   async #inQueues(
     batch: BatchWrite,
-    [first, ...others]: readonly BatchedVersion[],
+    [first, ...others]: readonly TableLocation[],
     work: () => Promise<WriteResult>,
   ): Promise<WriteResult> {
     if (first === undefined) return work();
     const { caller } = batch.request;
     const next = async (): Promise<WriteResult> => this.#inQueues(batch, others, work);
-    return this.#parts.queues.run(first.table.location, next, { caller });
+    return this.#parts.queues.run(first, next, { caller });
   }
 
   async #commit(batch: BatchWrite, versions: readonly BatchedVersion[]): Promise<WriteResult> {
     const { onStep } = this.#parts;
     const members: Member[] = [];
+    const deletions: NewDeletion[] = [];
     try {
       await onStep('own');
+      for (const deletion of batch.deletions) deletions.push(await this.#prepareDeletion(deletion));
       for (const version of versions) members.push(await this.#prepare(batch, version));
     } catch (error) {
       for (const { scope } of members) scope.end();
       return refuse(error);
     }
     const id = randomUUID();
+    const unclear: Member[] = [];
     try {
       await this.#begin(members);
-      const published = await this.#publish(members);
+      const published = await this.#publish(members, unclear);
       for (const { scope } of members) {
         await onStep('sync');
         await scope.sync();
       }
-      return await this.#record(batch, members, { id, published });
+      return await this.#record(batch, members, { id, published, deletions });
     } catch (error) {
       for (const { version } of members) noteLoss(this.#parts, version, error);
-      return (await this.#undo(members, id)) ?? refuse(error);
+      return (await this.#undo({ members, unclear }, id)) ?? refuse(error);
     } finally {
       for (const { scope } of members) scope.end();
     }
@@ -121,6 +157,32 @@ export class BatchCommits {
     return { version, entry: { ...entry, digest: entry.id }, scope };
   }
 
+  /** Refuses what cannot be deleted; a version that the same batch commits changes nothing about that. */
+  async #prepareDeletion({ table, branch, ranges }: BatchedDeletion): Promise<NewDeletion> {
+    const { engine, coordination, inDoubtWrites } = this.#parts;
+    await coordination.claim(table);
+    const { epoch } = await inDoubtWrites.own(table);
+    inDoubtWrites.requireUndone({ table, branch });
+    const found = await engine.versions.findRemovable({ location: table.location, branch }, ranges);
+    return { table, branch, epoch, ...found };
+  }
+
+  /** The deletion is committed: what fails here is repeated later. */
+  async #removeVersions({ deletions }: BatchWrite): Promise<void> {
+    const { batches, coordination, journal, telemetry } = this.#parts;
+    const removals = await batches.listRemovals(deletions.map(({ table }) => table.id)).catch(() => []);
+    for (const { table } of deletions) {
+      const own = removals.filter(({ tableId }) => tableId === table.id);
+      try {
+        const { epoch } = await coordination.own(table);
+        await journal.requireOwner(table.id, epoch);
+        await removeVersions(this.#parts, table, own);
+      } catch (cause) {
+        telemetry.emit({ kind: 'background-failed', task: 'removal of deleted versions', cause });
+      }
+    }
+  }
+
   /** Readers keep the base versions from here on. */
   async #begin(members: readonly Member[]): Promise<void> {
     const { engine, onStep } = this.#parts;
@@ -135,13 +197,20 @@ export class BatchCommits {
     for (const { version, entry } of members) await engine.holdReaders(toTarget(version), entry.baseVersion);
   }
 
-  async #publish(members: readonly Member[]): Promise<readonly PublishedManifest[]> {
+  /** `unclear` gets a member of which it is not known whether its version is, or will be, there. */
+  async #publish(members: readonly Member[], unclear: Member[]): Promise<readonly PublishedManifest[]> {
     const { journal, onStep } = this.#parts;
     const published: PublishedManifest[] = [];
-    for (const { version, entry } of members) {
+    for (const member of members) {
+      const { version, entry } = member;
       await onStep('commit');
       await journal.requireOwner(entry.tableId, entry.epoch);
-      published.push(await version.plan.publish());
+      try {
+        published.push(await version.plan.publish());
+      } catch (error) {
+        if (!isClearRefusal(error)) unclear.push(member);
+        throw error;
+      }
     }
     return published;
   }
@@ -149,19 +218,20 @@ export class BatchCommits {
   async #record(
     batch: BatchWrite,
     members: readonly Member[],
-    { id, published }: { readonly id: string; readonly published: readonly PublishedManifest[] },
+    { id, published, deletions }: ReadyBatch,
   ): Promise<SucceededWrite> {
     const { batches, responses, onStep } = this.#parts;
     const { request, versions, databaseId, declarations, deregistrations, toFields } = batch;
     await onStep('record');
-    const byTable = new Map(members.map(({ version }, index) => [version.table.id, published[index]]));
-    const inOrder = versions.flatMap(({ table }) => byTable.get(table.id) ?? []);
+    const manifests = new Map(members.map(({ version }, index) => [version.table.id, published[index]]));
+    const inOrder = versions.flatMap(({ table }) => manifests.get(table.id) ?? []);
     const generation = request.key === undefined ? responses.startMarks() : undefined;
     let fields: Fields = {};
     const recorded = await batches.record({
       databaseId,
       declarations,
       deregistrations,
+      deletions,
       commits: versions.flatMap(({ table }) =>
         members.filter(({ entry }) => entry.tableId === table.id).map(toNewCommit),
       ),
@@ -178,7 +248,7 @@ export class BatchCommits {
 
     function toNewCommit({ version: { table, branch }, entry }: Member): NewCommit {
       const write = { request, table, branch, recordedAs: RECORDED_AS };
-      return toCommit(write, entry, byTable.get(table.id)?.version ?? 0, {});
+      return toCommit(write, entry, manifests.get(table.id)?.version ?? 0, {});
     }
   }
 
@@ -189,13 +259,13 @@ export class BatchCommits {
     responses.abort(members.map(({ entry }) => entry.id));
     for (const { version } of members) {
       void version.plan.discard();
-      onCommit(version.table);
+      onCommit(version.table, { isAppend: false });
     }
   }
 
   /** Gives a result unless everything is as it was before: of a batch that was recorded after all, or one in doubt. */
-  async #undo(members: readonly Member[], id: string): Promise<WriteResult | undefined> {
-    const { journal, inDoubtWrites, engine } = this.#parts;
+  async #undo({ members, unclear }: FailedBatch, id: string): Promise<WriteResult | undefined> {
+    const { journal, inDoubtWrites, engine, fences } = this.#parts;
     const undos = members.map(({ version, entry }) => prepareUndo(this.#parts, version.table, entry));
     let cause: unknown;
     for (let milliseconds = UNDO_MILLISECONDS_MIN; milliseconds <= UNDO_MILLISECONDS_MAX; milliseconds *= 2) {
@@ -206,6 +276,8 @@ export class BatchCommits {
           this.#show(members);
           return { ...toReplayed(kept), kind: 'committed' };
         }
+        // A version that is still on its way to an object store must not follow the base version later.
+        for (const { version, entry } of unclear) await fences.fence(toTarget(version), entry).catch(ignoreMissing);
         for (const undo of undos) await undo().catch(ignoreMissing);
         return undefined;
       } catch (error) {
@@ -223,12 +295,21 @@ export class BatchCommits {
 
 const RECORDED_AS = 'create_table_version';
 
+function byTable(one: Pick<BatchedVersion, 'table'>, other: Pick<BatchedVersion, 'table'>): number {
+  return byId(one.table, other.table);
+}
+
+function byId(one: Pick<TableRecord, 'id'>, other: Pick<TableRecord, 'id'>): number {
+  return one.id < other.id ? -1 : 1;
+}
+
 function toTarget({ table, branch }: BatchedVersion) {
   return { location: table.location, branch };
 }
 
-function ignoreMissing(error: unknown): void {
+function ignoreMissing(error: unknown): undefined {
   if (!(error instanceof ServiceError) || error.kind !== 'TableNotFound') throw error;
+  return undefined;
 }
 
 function refuse(error: unknown): FailedWrite {

@@ -108,7 +108,7 @@ export class MultiCommitPipeline {
 
   #publish({ table, branch }: JournaledWrite): void {
     this.#parts.engine.releaseReaders({ location: table.location, branch });
-    this.#parts.onCommit(table);
+    this.#parts.onCommit(table, { isAppend: false });
   }
 
   /**
@@ -116,7 +116,7 @@ export class MultiCommitPipeline {
    * Gives the result if the write was recorded after all.
    */
   async #undo(write: JournaledWrite, entry: NewEntry, onDelay: () => void): Promise<WriteResult | undefined> {
-    const { journal, inDoubtWrites, idempotency, responses } = this.#parts;
+    const { engine, journal, inDoubtWrites, idempotency, responses } = this.#parts;
     const undo = prepareUndo(this.#parts, write.table, entry);
     let isDelayed = false;
     const end = (kept?: JournalEntry): void => {
@@ -140,11 +140,7 @@ export class MultiCommitPipeline {
           responses.abort([entry.id]);
           return undefined;
         }
-        // Its new owner undoes it, and the catalog holds readers until then.
-        if (error instanceof NotOwner) {
-          this.#parts.engine.releaseReaders({ location: write.table.location, branch: write.branch });
-          break;
-        }
+        if (error instanceof NotOwner) break;
         // The same request waits for the end of this one.
         if (!isDelayed) idempotency.addInDoubt(entry);
         isDelayed = true;
@@ -152,6 +148,8 @@ export class MultiCommitPipeline {
         await sleep(milliseconds, undefined, { ref: false });
       }
     }
+    // Undone in the background, or by its new owner. The catalog holds readers until then, unless the write was recorded.
+    engine.releaseReaders({ location: write.table.location, branch: write.branch });
     inDoubtWrites.add([entry]);
     return undefined;
   }

@@ -9,7 +9,7 @@ export function isClearRefusal(error: unknown): boolean {
 
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
-  return new ServiceError('Internal', 'The service failed.', { cause: error });
+  return new ServiceError('Internal', 'The server failed.', { cause: error });
 }
 
 /** The write may have been applied. The service finds out, and answers the same request when it knows. */
@@ -25,7 +25,7 @@ export function inDoubt(cause: unknown): ServiceError {
 export function orInDoubt(error: unknown): unknown {
   if (isClearRefusal(error)) return error;
   return new ServiceError('ServiceUnavailable', 'It is not known whether the change was made.', {
-    hint: 'Look it up before you send it again.',
+    hint: 'Check before you send the request again.',
     cause: error,
     retryAfterSeconds: 1,
   });
@@ -41,22 +41,22 @@ export function notBegun(cause: unknown): unknown {
 }
 
 export function versionDiffers(expected: number, found: number): ServiceError {
-  return new ServiceError('PreconditionFailed', `The latest version is ${found}, not ${expected} as If-Match says.`, {
-    hint: 'Read the table again, and send the write with the version that you then see.',
+  return new ServiceError('PreconditionFailed', `The latest version is ${found}, not ${expected} as in If-Match.`, {
+    hint: 'Read the table again, and retry with its latest version.',
   });
 }
 
 /** The storage has taken the data of a commit and cut it short, or lost it. The commit was taken back. */
 export function notKept(): ServiceError {
-  const message = 'The storage did not keep the data of the write; nothing was changed.';
-  const hint = 'Send it again when the storage has space and works.';
+  const message = 'The storage did not store the data of the write; nothing was changed.';
+  const hint = 'Check the storage and its free space, then send the write again.';
   return new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 30 });
 }
 
 /** The torn commit of a compaction that other writes have followed: a restore would lose them. */
 export function cannotTakeBack(version: number): ServiceError {
-  const message = `The storage cut short files of version ${version}, which other writes followed.`;
-  const hint = 'Restore the version before it, and write again what was written since.';
+  const message = `The storage truncated files of version ${version}, and later writes build on it.`;
+  const hint = 'Restore the version before it, and repeat the later writes.';
   return new ServiceError('Internal', message, { hint });
 }
 
@@ -66,8 +66,8 @@ export function malformed(): ServiceError {
 }
 
 export function notUndoneYet(): ServiceError {
-  const message = 'An earlier write of the table failed and has yet to be undone. This write was not made.';
-  const hint = 'Send it again later: the service keeps trying.';
+  const message = 'A failed earlier write to the table has not been rolled back yet. This write was not applied.';
+  const hint = 'Try again later: the server keeps trying to roll it back.';
   return new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 1 });
 }
 
@@ -78,7 +78,7 @@ const WRITES_OF_VIEWS: ReadonlySet<string> = new Set(['refresh_materialized_view
 
 export function requireNoView({ table, recordedAs = '' }: WrittenTable): void {
   if (!isView(table) || WRITES_OF_VIEWS.has(recordedAs)) return;
-  throw new ServiceError('InvalidTableState', 'The table is a materialized view, which only its refresh writes.', {
-    hint: 'Write to the table that it is made from, and refresh the view.',
+  throw new ServiceError('InvalidTableState', 'The table is a materialized view: only a refresh can write to it.', {
+    hint: 'Write to its source table, and refresh the view.',
   });
 }

@@ -3,14 +3,13 @@ import type { Coordination } from '../coordination/coordination.ts';
 import { NotOwner } from '../errors/not-owner.ts';
 import type { EngineLimits } from '../model/limits.ts';
 import { MAIN_BRANCH } from '../model/table.ts';
-import type { TableRecord } from '../model/table.ts';
 import type { Idempotency } from './idempotency/idempotency.ts';
 import type { Responses } from './idempotency/responses.ts';
 import type { WriteQueues } from './queue/write-queues.ts';
 import type { InDoubtWrites } from './recovery/in-doubt-writes.ts';
 import type { SettleParts } from './recovery/verify.ts';
 import { asServiceError, notBegun, requireNoView, versionDiffers } from './refusals.ts';
-import type { JournaledWrite, OnBatch, OnWriteStep, SucceededWrite, WriteResult } from './write.ts';
+import type { JournaledWrite, OnBatch, OnCommit, OnWriteStep, SucceededWrite, WriteResult } from './write.ts';
 
 /** Steps that writes of one commit, of several commits and of several tables share. */
 export interface PipelineParts extends SettleParts {
@@ -25,7 +24,7 @@ export interface PipelineParts extends SettleParts {
   readonly sync: 'full' | 'os';
   readonly onStep: OnWriteStep;
   readonly onBatch: OnBatch;
-  readonly onCommit: (table: TableRecord) => void;
+  readonly onCommit: OnCommit;
 }
 
 type ReplayableRequest = Pick<JournaledWrite, 'request'> &
@@ -69,7 +68,7 @@ export async function beginEntries(
   entries: readonly [NewEntry, ...NewEntry[]],
 ): Promise<void> {
   const { journal, responses, inDoubtWrites, sync } = parts;
-  const removes = responses.takeRemovable();
+  const removes = responses.takeDue();
   const bounds = writes.map((write, index) => {
     return { ids: inDoubtWrites.unboundedOf(write), version: (entries[index] ?? entries[0]).baseVersion };
   });

@@ -243,7 +243,8 @@ export class WritePipeline {
       const commit = { version, fields: at(fields, index), recorded: recorded[index] };
       settle(toSuccess(this.#parts, write, at(entries, index), commit));
     }
-    onCommit(batch[0].write.table);
+    const { table, plan } = batch[0].write;
+    onCommit(table, { isAppend: plan.kinds.every((kind) => kind === 'append') });
   }
 
   /** The latest state of the table. After a failure nothing that is cached of it holds. */

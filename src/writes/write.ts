@@ -116,4 +116,7 @@ export type OnBatch = (commit: {
   readonly endedAt: number;
 }) => void;
 
+/** Called after each recorded write; `isAppend` when it only added rows. */
+export type OnCommit = (table: TableRecord, options: { readonly isAppend: boolean }) => void;
+
 export type OnWriteStep = (step: WriteStep) => void | Promise<void>;

@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
 import type { Catalog, CompletedRequest, Reservation } from '../catalog/catalog.ts';
-import type { Owner } from '../coordination/coordination.ts';
+import type { LocateOptions, Owner } from '../coordination/coordination.ts';
 import type { WriteOutcome } from '../engine/engine.ts';
 import { NotOwner } from '../errors/not-owner.ts';
 import type { Limits } from '../model/limits.ts';
@@ -24,12 +24,21 @@ import { Inserts } from './uploads/inserts.ts';
 import type { RowsWrite } from './uploads/inserts.ts';
 import { Spool } from './uploads/spool.ts';
 import { Uploads } from './uploads/uploads.ts';
-import type { Fields, MultiCommitWrite, OnWriteStep, TableWrite, WriteRequest, WriteResult } from './write.ts';
+import { removeVersions } from './version-removals.ts';
+import type {
+  Fields,
+  MultiCommitWrite,
+  OnCommit,
+  OnWriteStep,
+  TableWrite,
+  WriteRequest,
+  WriteResult,
+} from './write.ts';
 import { WritePipeline } from './write-pipeline.ts';
 import type { PipelineParts } from './shared-steps.ts';
 
 export type { BackgroundWork, TimedOptimization } from './background-work.ts';
-export type { BatchWrite, BatchedVersion } from './batch-commit.ts';
+export type { BatchWrite, BatchedDeletion, BatchedVersion } from './batch-commit.ts';
 export type { InsertMode } from './uploads/inserts.ts';
 export type { UploadKey } from './uploads/uploads.ts';
 export type * from './write.ts';
@@ -63,8 +72,7 @@ export class Writes {
   /** Inserts in several requests. */
   readonly uploads: Uploads;
   readonly onStep: OnWriteStep;
-  /** Called after each commit. */
-  onCommit: (table: TableRecord) => void = () => {};
+  onCommit: OnCommit = () => {};
   readonly #settings: WritesSettings;
   readonly #pipeline: WritePipeline;
   readonly #multiCommit: MultiCommitPipeline;
@@ -88,16 +96,17 @@ export class Writes {
     const fences = new Fences({ engine, journal });
     const shared = { ...settings, limits, journal, queues, idempotency, fences };
     const inDoubtWrites = (this.inDoubtWrites = new InDoubtWrites({ ...shared, tables }));
-    const onCommit = (table: TableRecord): void => this.onCommit(table);
+    const onCommit: OnCommit = (table, options) => this.onCommit(table, options);
     const parts: PipelineParts = { ...shared, responses, inDoubtWrites, onStep, onCommit };
     this.#pipeline = new WritePipeline(parts);
-    this.#batches = new BatchCommits({ ...parts, batches: catalog.batches });
+    this.#batches = new BatchCommits({ ...parts, batches: catalog.batches, telemetry: settings.telemetry });
     const multiCommit = (this.#multiCommit = new MultiCommitPipeline(parts));
     const inserts = (this.#inserts = new Inserts({ engine, pipeline: this.#pipeline, multiCommit, spool }));
     this.background = new BackgroundWork(shared);
     this.uploads = new Uploads({ limits, inserts, spool, idempotency, now: () => performance.now() });
     // What stays is removed the next time.
-    const expire = (): void => void Promise.allSettled([this.uploads.expire(), journal.prune()]);
+    const expire = (): void =>
+      void Promise.allSettled([this.uploads.expire(), journal.prune(), this.removeDeletedVersions()]);
     this.#expiry = setInterval(expire, EXPIRY_MILLISECONDS).unref();
   }
 
@@ -107,9 +116,9 @@ export class Writes {
   }
 
   /** The node that may write to the table, when it is another one. Otherwise this node may, and nothing is left pending. */
-  async locate(table: TableRecord): Promise<Owner | undefined> {
+  async locate(table: TableRecord, options?: LocateOptions): Promise<Owner | undefined> {
     const { coordination } = this.#settings;
-    const owner = await coordination.locate(table);
+    const owner = await coordination.locate(table, options);
     if (owner !== undefined) return owner;
     const { hasPending } = await coordination.own(table);
     if (hasPending) await this.queues.run(table.location, async () => this.inDoubtWrites.own(table));
@@ -213,6 +222,25 @@ export class Writes {
       await engine.dropTable(location);
       storages.of(location.root).forget(location);
     });
+  }
+
+  /** What batches have deleted, and an outage or a crash has left. Tables of other nodes are left to them. */
+  async removeDeletedVersions(): Promise<void> {
+    const { engine, storages, catalog, telemetry } = this.#settings;
+    const { batches, tables } = catalog;
+    for (const removal of await batches.listRemovals()) {
+      try {
+        const table = await tables.findById(removal.tableId);
+        if (table === undefined) await batches.finishRemoval(removal.id);
+        else if (await this.owns(table)) {
+          await this.queues.run(table.location, async () =>
+            removeVersions({ engine, storages, batches }, table, [removal]),
+          );
+        }
+      } catch (cause) {
+        telemetry.emit({ kind: 'background-failed', task: 'removal of deleted versions', cause });
+      }
+    }
   }
 
   /** What is known of the lease may be outdated. */

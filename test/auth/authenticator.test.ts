@@ -78,7 +78,7 @@ suite('a request with an API key', () => {
 suite('a request without a credential', () => {
   test('is refused where one is required', async () => {
     const authenticator = createAuthenticator(settingsFor([]), lookupOf(), Date.now);
-    await assertRefused(authenticator.authenticate(NONE), 'The request carries no credential.');
+    await assertRefused(authenticator.authenticate(NONE), 'The request has no credential.');
   });
 
   test('comes from an anonymous administrator of everything where none is required', async () => {
@@ -151,7 +151,7 @@ suite('a request with an access token', () => {
     const lookup = lookupOf({ [digest]: { id: 'k1', name: 'loader', grants: [READER] } });
     const authenticator = createAuthenticator(settings, lookup, Date.now);
     const bearer = await provider.token();
-    const message = 'The API key and the bearer credential of the request name different callers.';
+    const message = 'The API key and the bearer token of the request belong to different callers.';
     await assertRefused(authenticator.authenticate({ apiKey: key, bearer }), message);
   });
 

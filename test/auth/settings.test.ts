@@ -39,7 +39,9 @@ suite('issuer settings', () => {
 
   test('refuses a query in the issuer but not in the key set address', () => {
     const address = 'https://login.example.test/keys?policy=a';
-    assert.deepEqual(checkIssuerSettings({ ...GOOD, issuer: address }), ["The issuer's address has a query."]);
+    assert.deepEqual(checkIssuerSettings({ ...GOOD, issuer: address }), [
+      "The issuer's address must not have a query.",
+    ]);
     assert.deepEqual(checkIssuerSettings({ ...GOOD, keySetUrl: address }), []);
   });
 

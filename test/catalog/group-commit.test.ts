@@ -108,7 +108,7 @@ async function openGroup(context: TestContext, busyTimeoutMilliseconds = 30_000)
 }
 
 suite('a group', () => {
-  test('is refused at once, not one by one, while the catalog is not available', async (context) => {
+  test('is refused at once, not one by one, while the catalog is unavailable', async (context) => {
     const { file, put, transactions } = await openGroup(context, 50);
     const holder = new Database(file);
     context.after(() => holder.close());

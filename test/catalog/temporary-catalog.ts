@@ -14,7 +14,6 @@ import { ServiceError } from '../../src/errors/service-error.ts';
 import type { ErrorName } from '../../src/errors/service-error.ts';
 import type { Database, TableRecord } from '../../src/model/table.ts';
 import { startPostgres } from '../support/postgres.ts';
-import type { TestPostgres } from '../support/postgres.ts';
 import type { NamespacePath, TablePath } from '../../src/model/identifier.ts';
 
 /** For the option `skip` of a test. */
@@ -23,14 +22,9 @@ export const CHILD = fileURLToPath(new URL('./child.js', import.meta.url));
 export const NOW = 1_700_000_000_000;
 export const ENTRY: CommitEntry = { operation: 'create_table', caller: 'key:k', version: 1, requestId: 'request-1' };
 
-let postgres: Promise<TestPostgres> | undefined;
-
 /** The address of an empty catalog: in a file of SQLite, or where `TILTYARD_TEST_CATALOG` says so in PostgreSQL. */
 export async function temporaryFile(context: TestContext): Promise<string> {
-  if (ON_POSTGRES) {
-    postgres ??= startPostgres();
-    return (await postgres).createDatabase();
-  }
+  if (ON_POSTGRES) return (await startPostgres()).createDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'catalog-'));
   context.after(async () => rm(folder, { recursive: true, force: true }));
   return join(folder, 'catalog.db');

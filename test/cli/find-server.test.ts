@@ -45,7 +45,7 @@ test('reads a key from a file, and from admin.key in the data folder when the se
   assert.equal(byFolder.out, 'orders\n');
   const unreadable = await runCli(['tables', '--key=@/nowhere/key'], { env });
   assert.equal(unreadable.code, 5);
-  assert.equal(unreadable.err, 'tiltyard: /nowhere/key is not there.\n');
+  assert.equal(unreadable.err, 'tiltyard: /nowhere/key does not exist.\n');
 });
 
 test('says how to give a key when there is none, and where a refused one came from', async () => {
@@ -54,7 +54,7 @@ test('says how to give a key when there is none, and where a refused one came fr
   assert.match(none.err, /^tiltyard: .*no credential.*\nhint: Give a key with --key, --key @FILE or TILTYARD_KEY\.\n$/);
   const wrong = await runCliOn(server.url, ['tables', '--key=wrong']);
   assert.equal(wrong.code, 4);
-  assert.match(wrong.err, /not valid.*\nhint: The credential came from --key\.\n$/);
+  assert.match(wrong.err, /not valid.*\nhint: The credential is from --key\.\n$/);
   const token = await runCli(['tables', '--server', server.url, '--token=a.b.c']);
   assert.equal(token.code, 4);
 });
@@ -66,8 +66,8 @@ test('reports a server that does not answer, with a separate exit code', async (
   assert.deepEqual([code, out], [3, '']);
   assert.equal(
     err,
-    `tiltyard: The server at ${closed.url} did not answer: nothing listens there.\n` +
-      'hint: Start it with "tiltyard serve", or name another with --server URL.\n',
+    `tiltyard: The server at ${closed.url} did not answer: nothing is listening there.\n` +
+      'hint: Start it with "tiltyard serve", or give the address of another one with --server URL.\n',
   );
   const json = await runCliOn(closed.url, ['tables', '--json']);
   assert.equal(JSON.parse(json.err).error.reason, 'ECONNREFUSED');
@@ -78,13 +78,13 @@ test('refuses options that are wrong, unknown or given twice with exit code 2', 
     [['--server=ftp://x'], /--server must be an address such as/],
     [['--server=127.0.0.1:2333'], /--server must be an address such as/],
     [['--srever=x'], /no option --srever\. Did you mean --server\?/],
-    [['--quux=x'], /no option --quux\. It has .*--server/],
+    [['--quux=x'], /no option --quux\. Its options are .*--server/],
     [['--key'], /--key needs a value: --key KEY/],
     [['--key=a', '--token=b'], /not both/],
-    [['--key=a', '--key=b'], /--key is given twice/],
-    [['--key= '], /--key holds no key/],
+    [['--key=a', '--key=b'], /--key was given twice/],
+    [['--key= '], /--key is not a key/],
     [['--json=yes'], /--json takes no value/],
-    [['one', 'two'], /"two" is one name too many: tiltyard tables \[NAMESPACE\]/],
+    [['one', 'two'], /"two" is one argument too many\. Usage: tiltyard tables \[NAMESPACE\]/],
     [['a$$b'], /The name "" is empty/],
   ];
   for (const [argv, says] of wrong) {

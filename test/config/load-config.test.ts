@@ -162,13 +162,13 @@ test('names all faults at once, each with its origin', () => {
     '/srv/settings.json: auth.required must be true or false, not "maybe".',
     '/srv/settings.json: query.kMax must be a whole number from 1 to 100000000, not 0.5.',
     '/srv/settings.json: sql must be an object.',
-    '/srv/settings.json: there is no setting "arrow.columnMax". Did you mean arrow.columnsMax?',
-    '/srv/settings.json: there is no setting "config".',
-    '/srv/settings.json: there is no setting "htpp". Did you mean http?',
+    '/srv/settings.json: the setting "arrow.columnMax" does not exist. Did you mean arrow.columnsMax?',
+    '/srv/settings.json: the setting "config" does not exist.',
+    '/srv/settings.json: the setting "htpp" does not exist. Did you mean http?',
     'TILTYARD_LOG_LEVEL must be one of error, warn, info, debug, not "loud".',
-    'There is no flag "--basepath". Did you mean --base-path?',
-    'There is no flag "--prot". Did you mean --port?',
-    'There is no setting for the variable "TILTYARD_HOTS". Did you mean TILTYARD_HOST?',
+    'The flag "--basepath" does not exist. Did you mean --base-path?',
+    'The flag "--prot" does not exist. Did you mean --port?',
+    'The variable "TILTYARD_HOTS" belongs to no setting. Did you mean TILTYARD_HOST?',
   ]);
 });
 
@@ -191,7 +191,7 @@ test('refuses flags without a value, switches with one, and short flags', () => 
   assert.deepEqual(faultsOf({ argv: ['--port'] }), ['--port needs a value.']);
   assert.deepEqual(faultsOf({ argv: ['--port', '--host', '127.0.0.1'] }), ['--port needs a value.']);
   assert.deepEqual(faultsOf({ argv: ['--no-auth-required=1'] }), ['--no-auth-required takes no value.']);
-  assert.deepEqual(faultsOf({ argv: ['-p', '1'] }), ['There is no flag "-p".']);
+  assert.deepEqual(faultsOf({ argv: ['-p', '1'] }), ['The flag "-p" does not exist.']);
 });
 
 test('takes all that follows two dashes as arguments', () => {
@@ -223,7 +223,7 @@ test('ignores the variables that Kubernetes sets for a service called tiltyard',
 test('refuses to serve everyone on an open network unless told so', () => {
   const open = ['--no-auth-required', '--host'];
   for (const host of ['0.0.0.0', '::', 'db.example.com']) {
-    assert.match(faultsOf({ argv: [...open, host] }).join(), /open to everyone who reaches/, host);
+    assert.match(faultsOf({ argv: [...open, host] }).join(), /anyone who can reach/, host);
     assert.equal(configOf({ argv: [...open, host, '--auth-allow-open-network'] }).host, host);
     assert.equal(configOf({ argv: ['--host', host] }).host, host);
   }
@@ -326,7 +326,10 @@ test('refuses what several nodes cannot share, each time with the fix', () => {
     [{ env: without('TILTYARD_NODE_URL') }, /^node\.url and node\.secret go together: give both/],
     [{ env: without('TILTYARD_STORAGE_ROOT') }, /\/srv\/data is a local folder\. Set storage\.root to an s3:/],
     [{ env: { ...NODE, TILTYARD_STORAGE_ROOT: '/mnt/x' } }, /\/mnt\/x is a local folder\. Set storage\.root to an s3:/],
-    [{ env: NODE, argv: ['--catalog-file=c.db'] }, /^catalog\.url and catalogFile name two catalogs: give one/],
+    [
+      { env: NODE, argv: ['--catalog-file=c.db'] },
+      /^catalog\.url and catalogFile are two different catalogs: give only one/,
+    ],
   ];
   for (const [given, wanted] of cases) {
     const [fault, ...others] = faultsOf(given);
@@ -337,19 +340,50 @@ test('refuses what several nodes cannot share, each time with the fix', () => {
 
 test('says where a file is broken, without quoting it', () => {
   assert.deepEqual(faultsOf({ file: '{\n"adminKey": "hidden-value" oops\n}' }), [
-    'The config file /srv/settings.json is not JSON (line 2).',
+    'The config file /srv/settings.json is not valid JSON (line 2).',
   ]);
-  assert.deepEqual(faultsOf({ file: '[]' }), ['The config file /srv/settings.json must hold a JSON object.']);
+  assert.deepEqual(faultsOf({ file: '[]' }), ['The config file /srv/settings.json must contain a JSON object.']);
 });
 
-test('says that a file is not there', () => {
+test('reads secrets from files, as containers get them', () => {
+  const files = new Map([
+    ['/run/secrets/key', `${KEY}\n`],
+    ['/srv/options.json', '{"aws_region": "eu-central-1"}'],
+  ]);
+  const readFile = (path: string): string =>
+    files.get(path) ?? assert.fail(Object.assign(new Error(path), { code: 'ENOENT' }));
+  const read = (env: Record<string, string>) => loadConfig({ argv: [], env, readFile, workingFolder: '/srv' });
+  const loaded = read({ TILTYARD_ADMIN_KEY_FILE: '/run/secrets/key', TILTYARD_STORAGE_OPTIONS_FILE: 'options.json' });
+  assert.ok('config' in loaded, JSON.stringify(loaded));
+  assert.equal(loaded.config.adminKey, KEY);
+  assert.deepEqual(loaded.config.storage.options, { aws_region: 'eu-central-1' });
+  for (const [env, fault] of [
+    [
+      { TILTYARD_ADMIN_KEY_FILE: '/none' },
+      'The file /none of TILTYARD_ADMIN_KEY_FILE cannot be read: it does not exist.',
+    ],
+    [
+      { TILTYARD_ADMIN_KEY: KEY, TILTYARD_ADMIN_KEY_FILE: '/run/secrets/key' },
+      'TILTYARD_ADMIN_KEY_FILE and TILTYARD_ADMIN_KEY are the same setting.',
+    ],
+    [
+      { TILTYARD_ADMIN_KEY_FILE: 'options.json' },
+      'TILTYARD_ADMIN_KEY_FILE must be 32 to 512 visible ASCII characters without spaces.',
+    ],
+  ] as const) {
+    assert.deepEqual(read(env), { faults: [fault] });
+  }
+  assert.match(JSON.stringify(read({ TILTYARD_HOST_FILE: '/run/secrets/key' })), /belongs to no setting/);
+});
+
+test('says that a file does not exist', () => {
   const missing = Object.assign(new Error('ENOENT'), { code: 'ENOENT' });
   const readFile = (): string => {
     throw missing;
   };
   const loaded = loadConfig({ argv: ['--config', '/etc/x.json'], env: {}, readFile });
   assert.deepEqual('faults' in loaded && loaded.faults, [
-    'The config file /etc/x.json cannot be read: it is not there.',
+    'The config file /etc/x.json cannot be read: it does not exist.',
   ]);
 });
 
@@ -405,4 +439,23 @@ test('never throws, whatever the words, variables and file are', () => {
       assert.ok('config' in loaded || loaded.faults.length > 0);
     }),
   );
+});
+
+test('the embedding provider is off without an address, and needs the models that texts may be embedded with', () => {
+  assert.deepEqual(configOf({}).embeddings, { url: undefined, apiKey: undefined, models: [] });
+  const argv = ['--embeddings-url=http://10.0.0.7:11434/v1/', '--embeddings-models=small, large'];
+  const config = configOf({ argv, env: { TILTYARD_EMBEDDINGS_API_KEY: 'short' } });
+  const models = ['small', 'large'];
+  assert.deepEqual(config.embeddings, { url: 'http://10.0.0.7:11434/v1', apiKey: 'short', models });
+  assert.match(formatConfig(config), /embeddings\.apiKey +\(set\)/);
+  assert.doesNotMatch(formatConfig(config), /short/);
+  assert.deepEqual(faultsOf({ argv: ['--embeddings-url=http://10.0.0.7/v1'] }), [
+    'embeddings.url needs embeddings.models: name the models that texts may be embedded with.',
+  ]);
+  assert.deepEqual(faultsOf({ argv: ['--embeddings-models=small'] }), [
+    'embeddings.apiKey and embeddings.models need embeddings.url, the address of the API.',
+  ]);
+  const [fault = ''] = faultsOf({ argv, env: { TILTYARD_EMBEDDINGS_API_KEY: 'two words' } });
+  assert.match(fault, /must be 1 to 4096 visible ASCII characters/);
+  assert.doesNotMatch(fault, /two words/);
 });

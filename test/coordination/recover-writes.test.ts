@@ -70,7 +70,7 @@ test('without space writes are refused with 503 until the failed step succeeds; 
 test('any other failure of the first attempt ends the start', async () => {
   const { gate, settings } = setUp();
   const broken = async (): Promise<void> => {
-    throw new ServiceError('Internal', 'The catalog could not do what was asked of it.');
+    throw new ServiceError('Internal', 'The catalog failed to process the request.');
   };
   await assert.rejects(recoverWrites({ ...settings, steps: [broken] }), { kind: 'Internal' });
   gate.requireOpen(undefined);

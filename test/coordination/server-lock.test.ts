@@ -7,10 +7,11 @@ import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { text } from 'node:stream/consumers';
+import { openConfiguredCatalog } from '../../src/app/configured-catalog.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
 import { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { runCli } from '../support/run-cli.ts';
 import { ADMIN_KEY, startServer } from '../support/server.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import type { ServerProcess } from '../support/server-process.ts';
@@ -28,6 +29,18 @@ async function start(t: TestContext, folder: string, flags: readonly string[] = 
   const server = await startServerProcess(folder, flags);
   t.after(async () => server.stop());
   return server;
+}
+
+/** Also beside a running server. */
+async function createDatabase(data: string, name: string, root: string): Promise<void> {
+  const loaded = loadConfig({ argv: [data], env: {}, readFile: () => '' });
+  assert.ok('config' in loaded);
+  const catalog = await openConfiguredCatalog(loaded.config);
+  try {
+    await catalog.databases.create({ name, root });
+  } finally {
+    await catalog.close();
+  }
 }
 
 async function increment(client: Client): Promise<void> {
@@ -71,14 +84,14 @@ test('two servers cannot use storage roots one of which is inside the other', as
   await assert.rejects(startServerProcess(other, [inner, BRIEF]), /storage root .*inner is in use by/);
   await first.stop();
   await start(t, other, [inner]);
-  await runCli(['database', 'create', 'sales', '--root', join(root, 'inner'), '--data', one]);
+  await createDatabase(one, 'sales', join(root, 'inner'));
   await assert.rejects(startServerProcess(one, [outer, BRIEF]), /storage root .*inner is in use by/);
 });
 
 test('a storage root that is a symbolic link to another one of the same server is no obstacle', async (t) => {
   const [folder, elsewhere] = [await newFolder(t), await newFolder(t)];
   await symlink(folder, join(elsewhere, 'link'));
-  await runCli(['database', 'create', 'sales', '--root', join(elsewhere, 'link'), '--data', folder]);
+  await createDatabase(folder, 'sales', join(elsewhere, 'link'));
   await start(t, folder);
 });
 
@@ -91,10 +104,10 @@ test('two servers cannot share a catalog', async (t) => {
 
 test('the storage root of every database belongs to one server', async (t) => {
   const [one, other, root] = [await newFolder(t), await newFolder(t), await newFolder(t)];
-  await runCli(['database', 'create', 'sales', '--root', root, '--data', one]);
+  await createDatabase(one, 'sales', root);
   await start(t, one);
   await assert.rejects(startServerProcess(other, [`--storage-root=${root}`, BRIEF]), /storage root .* is in use by/);
-  await runCli(['database', 'create', 'shop', '--root', root, '--data', other]);
+  await createDatabase(other, 'shop', root);
   await assert.rejects(startServerProcess(other, [BRIEF]), /storage root .* is in use by/);
 });
 
@@ -104,7 +117,7 @@ test('a database that is created while the server runs is written by one server 
   t.after(async () => owner.close());
   const server = await startServer({ folder: other });
   t.after(async () => server.close());
-  for (const data of [one, other]) await runCli(['database', 'create', 'sales', '--root', root, '--data', data]);
+  for (const data of [one, other]) await createDatabase(data, 'sales', root);
   const sales = { 'x-lancedb-database': 'sales' };
   const created = await new Client(owner.url).arrow('/v1/table/t/create', sampleStream(1), sales);
   assert.equal(created.status, 200, created.text);
@@ -121,7 +134,7 @@ test('a database that is created while the server runs is written by one server 
 test('tables on a read-only disk are read, and written again once the disk allows it', async (t) => {
   const [folder, root] = [await newFolder(t), await mountSmallDisk(t, 8 * 1024 ** 2)];
   if (root === undefined) return t.skip('no permission to mount a disk');
-  await runCli(['database', 'create', 'sales', '--root', root, '--data', folder]);
+  await createDatabase(folder, 'sales', root);
   const sales = { 'x-lancedb-database': 'sales' };
   const before = await startServer({ folder });
   assert.equal((await new Client(before.url).arrow('/v1/table/t/create', sampleStream(2), sales)).status, 200);

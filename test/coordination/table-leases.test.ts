@@ -58,6 +58,25 @@ suite('the leases of a node', () => {
     assert.equal(a.leases.held, 0);
   });
 
+  test('of another one are remembered for a moment, for callers that notice when they have changed', async (t) => {
+    const { a, b, table } = await openLeases(t);
+    await a.leases.own(table);
+    assert.deepEqual(await b.leases.locate(table, { mayBeOutdated: true }), { nodeId: 'a', address: 'http://node' });
+    await a.leases.release(async () => {});
+    assert.equal((await b.leases.locate(table, { mayBeOutdated: true }))?.nodeId, 'a');
+    assert.equal(await b.leases.locate(table), undefined);
+    assert.equal(await b.leases.locate(table, { mayBeOutdated: true }), undefined);
+  });
+
+  test('of another one are forgotten together with its own', async (t) => {
+    const { a, b, table } = await openLeases(t);
+    await a.leases.own(table);
+    await b.leases.locate(table);
+    await a.leases.release(async () => {});
+    b.leases.forget();
+    assert.equal(await b.leases.locate(table, { mayBeOutdated: true }), undefined);
+  });
+
   test('that a batch claims pass from a live node that has nothing pending, with a higher epoch', async (t) => {
     const { a, b, table } = await openLeases(t);
     await a.leases.own(table);

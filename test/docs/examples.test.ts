@@ -25,6 +25,9 @@ const PAGES = [
 ];
 /** They make the table `items` themselves, or need none. */
 const WITHOUT_ITEMS = new Set(['README.md', 'docs/start.md']);
+/** The block that makes the table `items`, which the guides refer to. */
+const ITEMS = readCodeBlocks('docs/start.md').find(({ code }) => code.includes('tiltyard import items.ndjson items'));
+assert.ok(ITEMS !== undefined);
 
 const python = process.env['PYTHON'] ?? 'python3';
 const hasPython = await run(python, ['-c', 'import pyarrow, requests']).then(
@@ -64,7 +67,7 @@ for (const page of PAGES) {
   test(`the ${blocks.length} examples of ${page} work as they stand there`, async (context) => {
     const runner = await startPage(python);
     try {
-      if (!WITHOUT_ITEMS.has(page)) await runner.run(itemsBlock(page));
+      if (!WITHOUT_ITEMS.has(page)) await runner.run(ITEMS);
       for (const block of blocks) {
         if (block.language === 'python' && !hasPython) {
           context.diagnostic(`line ${block.line} is not run: pyarrow and requests are not installed`);
@@ -90,9 +93,4 @@ function checkOutput(block: CodeBlock, output: string): void {
   for (const expected of block.prints) assert.ok(output.includes(expected), `${place}: no "${expected}" in\n${output}`);
   if (block.refused !== undefined)
     assert.ok(output.includes(`"status":${block.refused}`), `${place}: no refusal with ${block.refused} in\n${output}`);
-}
-
-function itemsBlock(page: string): CodeBlock {
-  const code = 'node examples/items.mjs';
-  return { page, line: 0, language: 'sh', code, isIndented: false, notRun: undefined, refused: undefined, prints: [] };
 }

@@ -16,11 +16,11 @@ export interface PageRunner {
   close(): Promise<void>;
 }
 
-/** A server, and a folder that looks like the checkout of somebody who reads the page. */
+/** A server, and the folder of a reader: empty but for the data of the server and the packages that pages say to install. */
 export async function startPage(python: string): Promise<PageRunner> {
   const server = await startServer();
   const folder = await mkdtemp(join(tmpdir(), 'tiltyard-page-'));
-  for (const name of ['examples', 'test', 'node_modules']) await symlink(resolve(name), join(folder, name));
+  await symlink(resolve('node_modules'), join(folder, 'node_modules'));
   await symlink(server.folder, join(folder, 'data'));
   await writeFile(join(server.folder, 'admin.key'), `${ADMIN_KEY}\n`);
   await writeFile(join(folder, 'environment'), '');

@@ -82,15 +82,15 @@ test('CSV with other delimiters, line ends, a byte-order mark and no header is r
 
 test('a CSV file that cannot be right is refused with its line', async () => {
   const csv = { format: 'csv' } as const;
-  assert.match(await refusal(text('a,b\n1,2\n\n3\n'), csv), /line 4 has 1 cells, the first row 2/);
+  assert.match(await refusal(text('a,b\n1,2\n\n3\n'), csv), /line 4 has 1 cells; the first row has 2/);
   assert.match(await refusal(text('a,b\n"x\ny",2\n1,2,3\n'), csv), /line 4 has 3 cells/);
   assert.match(await refusal(text('a,b\n1,"2\n'), csv), /line 2 has a quote that is not closed/);
-  assert.match(await refusal(text('a,b\n"1"x,2\n'), csv), /line 2 has text behind a closing quote/);
+  assert.match(await refusal(text('a,b\n"1"x,2\n'), csv), /line 2 has text after a closing quote/);
   assert.match(await refusal(text('a,a\n1,2\n'), csv), /"a" twice/);
   assert.match(await refusal(text(''), csv), /empty/);
-  assert.match(await refusal(bytesInput(Uint8Array.of(0x61, 0x0a, 0xff, 0xfe, 0x0a)), csv), /not UTF-8/);
+  assert.match(await refusal(bytesInput(Uint8Array.of(0x61, 0x0a, 0xff, 0xfe, 0x0a)), csv), /not valid UTF-8/);
   const late = `n,m\n${'1,2\n'.repeat(1500)}1,many\n`;
-  assert.match(await refusal(text(late), csv), /Line 1502: the value of "m" is "many", and should be an integer/);
+  assert.match(await refusal(text(late), csv), /Line 1502: the value of "m" is "many"; expected an integer/);
 });
 
 test('names and types of columns can be chosen, and columns skipped', async () => {
@@ -138,11 +138,10 @@ test('the types of NDJSON are guessed, with structs, lists, vectors and long num
 
 test('NDJSON that cannot be right is refused with its line', async () => {
   const ndjson = { format: 'ndjson' } as const;
-  assert.match(await refusal(text('{"a": 1}\n{"a": \n'), ndjson), /Line 2 is not JSON/);
-  assert.match(await refusal(text('[{"a": 1},\n{"a": 2}]'), ndjson), /Line 1 begins a JSON array/);
+  assert.match(await refusal(text('{"a": 1}\n{"a": \n'), ndjson), /Line 2 is not valid JSON/);
   assert.match(await refusal(text('{"a": 1}\n3\n'), ndjson), /Line 2 is not a JSON object/);
   const late = `${'{"v": [1, 2]}\n'.repeat(1500)}{"v": [1]}\n`;
-  assert.match(await refusal(text(late), ndjson), /Line 1501: the value of "v" has 1 values where 2 are wanted/);
+  assert.match(await refusal(text(late), ndjson), /Line 1501: the value of "v" has 1 values instead of 2/);
   const stranger = `${'{"a": 1}\n'.repeat(1500)}{"b": 1}\n`;
   assert.match(await refusal(text(stranger), ndjson), /Line 1501 has a column "b"/);
   const { reader } = await read(text(stranger), { ...ndjson, columns: [{ source: 'b', type: 'int8' }] });
@@ -152,13 +151,47 @@ test('NDJSON that cannot be right is refused with its line', async () => {
   );
 });
 
+test('a JSON array of objects is read like lines, with the line where each object begins', async () => {
+  const rows = [{ a: 1, s: 'x ]},{ "\\ y', l: [[1], [2, 3]] }, { a: 2, s: null, l: [] }, { a: 9007199254740993n }];
+  const source = `\ufeff [\n  {"a": 1, "s": "x ]},{ \\"\\\\ y",\n "l": [[1], [2, 3]]},\n{"a":2,"s":null,"l":[]} ,{"a": 9007199254740993}]\n`;
+  for (const input of [text(source), text(source.slice(1))]) {
+    const { types, rows: found } = await read(input, { name: 'a.json' });
+    assert.deepEqual(types, { a: 'int64', s: 'utf8', l: 'list<list<int64>>' });
+    assert.deepEqual(
+      found.map(({ a, s }: { a: unknown; s: unknown }) => [String(a), s]),
+      rows.map(({ a, s = null }) => [String(a), s]),
+    );
+  }
+  const long = `[${'{"v": [1, 2]},\n'.repeat(1500)}{"v": [1]}]`;
+  assert.match(await refusal(text(long), { name: 'a.json' }), /Line 1501: the value of "v" has 1 values/);
+});
+
+test('a JSON array that cannot be right is refused with its line', async () => {
+  for (const [source, reason] of [
+    ['[{"a": 1},\n{"a": 2}', /Line 2 ends the file inside a JSON array/],
+    ['[{"a": 1},\n{"a": "2}]', /Line 2 ends the file inside a JSON array/],
+    ['[{"a": 1},\n3]', /Line 2 is not part of an array of objects/],
+    ['[{"a": 1}\n{"a": 2}]', /Line 2 is not part of an array of objects/],
+    ['[{"a": 1},\n]', /Line 2 is not part of an array of objects/],
+    ['[{"a": 1}]\n{"a": 2}', /Line 2 is not part of an array of objects/],
+    ['[{"a": 1},\n{"a": 2 3}]', /Line 2 is not valid JSON/],
+    ['[]', /The JSON file has no columns/],
+  ] as const) {
+    assert.match(await refusal(text(source), { name: 'a.json' }), reason, source);
+  }
+});
+
 test('the format is known by the contents first, then by the name', async () => {
   const plain = fixtureStream('plain');
   assert.equal((await openReader(bytesInput(plain), { name: 'a.csv' })).format, 'arrow');
   assert.equal((await openReader(text('{"a": 1}'), {})).format, 'ndjson');
+  assert.equal((await openReader(text('[{"a": 1}]'), {})).format, 'ndjson');
   assert.equal((await openReader(text('{"a": 1}'), { name: 'x.JSONL' })).format, 'ndjson');
   assert.equal((await openReader(text('a,b\n1,2'), {})).format, 'csv');
-  assert.match(await refusal(bytesInput(Uint8Array.of(0, 1, 2, 3, 4, 5, 6, 7, 8)), {}), /no format.*arrow, parquet/);
+  assert.match(
+    await refusal(bytesInput(Uint8Array.of(0, 1, 2, 3, 4, 5, 6, 7, 8)), {}),
+    /unknown format.*arrow, parquet/,
+  );
   assert.match(await refusal(text('x'.repeat(64)), { format: 'parquet' }), /not a Parquet file/);
   assert.match(await refusal(text('PAR1'.repeat(2)), { format: 'parquet' }), /not a Parquet file/);
   assert.match(await refusal(text('x'.repeat(64)), { format: 'arrow' }), /not an Arrow/);

@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Field, Schema, Table, tableToIPC } from 'apache-arrow';
+import { Field, Schema, Table, tableFromIPC, tableToIPC } from 'apache-arrow';
 import type { DataType } from 'apache-arrow';
 import fc from 'fast-check';
 import { buildData } from '../../src/formats/types/build-data.ts';
 import type { Format } from '../../src/formats/format.ts';
+import { columnsToStream } from '../../src/formats/arrow/arrow-stream.ts';
 import { blobInput } from '../../src/formats/input.ts';
 import { openReader } from '../../src/formats/open-reader.ts';
 import { makeBatch } from '../../src/formats/row-batches.ts';
@@ -158,4 +159,21 @@ test('a file of several batches, and an Arrow file, are read whole', async () =>
     }
     assert.deepEqual([format, rows, last], [format, 90_000, '2:29999']);
   }
+});
+
+test('booleans that are all null are written with values, at any depth', () => {
+  const types = ['bool', 'struct<a: bool>', 'list<bool>'];
+  const values = [null, { a: null }, [null, null]];
+  const columns = types.map((type, index) => {
+    return { name: type, type, values: Array.from({ length: 20 }, () => values[index]) };
+  });
+  const [batch] = tableFromIPC(columnsToStream(columns)).batches;
+  const [plain, inStruct, inList] = batch?.data.children ?? [];
+  assert.ok((plain?.values.length ?? 0) >= 3);
+  assert.ok((inStruct?.children[0]?.values.length ?? 0) >= 3);
+  assert.ok((inList?.children[0]?.values.length ?? 0) >= 5);
+  assert.deepEqual(
+    [plain, inStruct, inList].map((data) => (data === undefined ? undefined : valuesOf(data)[19])),
+    values,
+  );
 });

@@ -21,16 +21,16 @@ describe('guardFullText', () => {
 
   it('passes a tree of the greatest depth and refuses one level more', () => {
     guardFullText(nested(31), sqlLimits);
-    assert.match(message(nested(32)), /^full_text_query\.boolean\.must\[0\].* nested more than 32 deep/);
+    assert.match(message(nested(32)), /^full_text_query\.boolean\.must\[0\].* nested more than 32 levels deep/);
   });
 
   it('refuses a tree of a million levels without exhausting the stack', () => {
-    assert.match(message(nested(1_000_000)), /nested more than 32 deep/);
+    assert.match(message(nested(1_000_000)), /nested more than 32 levels deep/);
     let boosted: FullTextQuery = match();
     for (let level = 0; level < 100_000; level += 1) {
       boosted = { kind: 'boost', positive: match(), negative: boosted, negativeBoost: 1 };
     }
-    assert.match(message(boosted), /nested more than 32 deep/);
+    assert.match(message(boosted), /nested more than 32 levels deep/);
   });
 
   it('counts clauses and columns over the whole tree', () => {

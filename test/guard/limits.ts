@@ -30,6 +30,9 @@ export const queryLimits: QueryLimits = {
   memoryPerRequestBytesMax: 2 ** 29,
   memoryWaitSeconds: 1,
   residentBytesMax: 2 ** 40,
+  diffRowsMax: 1_000_000,
+  diffShownMax: 1000,
+  diffBytesMax: 1_000_000,
   cacheBytes: 0,
   cachedResultBytesMax: 65_536,
 };

@@ -14,7 +14,7 @@ test('takes tags of letters, digits, dots, dashes and underscores', () => {
 
 test('refuses every other name for a tag', () => {
   for (const name of [...BAD_SEGMENTS, 'a/b', '../x', 'a'.repeat(201)]) {
-    assert.match(refusalOf(() => guardTagName(name)).message, /name for a tag/);
+    assert.match(refusalOf(() => guardTagName(name)).message, /valid tag name/);
   }
 });
 
@@ -25,15 +25,15 @@ test('takes branches in parts', () => {
 test('refuses a branch with an invalid part at any position', () => {
   for (const bad of BAD_SEGMENTS) {
     for (const name of [bad, `${bad}/x`, `x/${bad}`, `x/${bad}/y`]) {
-      assert.match(refusalOf(() => guardNewBranchName(name)).message, /name for a branch/);
+      assert.match(refusalOf(() => guardNewBranchName(name)).message, /valid branch name/);
     }
   }
-  assert.match(refusalOf(() => guardNewBranchName('a'.repeat(201))).message, /name for a branch/);
+  assert.match(refusalOf(() => guardNewBranchName('a'.repeat(201))).message, /valid branch name/);
 });
 
 test('refuses a branch that would lie in a folder of the storage', () => {
   for (const name of ['_versions', 'b/data', 'b/_indices/c', 'tree', '_refs/branches']) {
-    assert.match(refusalOf(() => guardNewBranchName(name)).message, /name for a branch/);
+    assert.match(refusalOf(() => guardNewBranchName(name)).message, /valid branch name/);
   }
 });
 

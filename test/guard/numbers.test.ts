@@ -53,12 +53,12 @@ describe('guardVectors', () => {
   });
 
   it('refuses an empty vector and one of too many dimensions', () => {
-    assert.match(message([[]]), /dimension of the query vector is 0, which is less than 1/);
-    assert.match(message([vector(4097)]), /dimension of the query vector is 4097, which is more than 4096/);
+    assert.match(message([[]]), /number of dimensions of the query vector is 0, which is less than 1/);
+    assert.match(message([vector(4097)]), /number of dimensions of the query vector is 4097, which is more than 4096/);
   });
 
   it('refuses vectors of different dimensions', () => {
-    assert.match(message([[1, 2], [1]]), /^Query vector 1 has 1 dimensions, and query vector 0 has 2/);
+    assert.match(message([[1, 2], [1]]), /^Query vector 1 has 1 dimensions; query vector 0 has 2/);
   });
 
   it('refuses an element that is not finite in 32 bits', () => {

@@ -49,13 +49,13 @@ function assertRefused(reply: RawReply, status: number, says: RegExp): void {
 
 test('answers an address where nothing is with 404', async () => {
   for (const path of ['/', '/v1', '/v1/nothing', '/v1/table/t', '/v2/tables', '/V1/tables', '/v1/table/t/create/x']) {
-    assertRefused(await exchange(requestText(`GET ${path}`, KEY)), 404, /nothing at this address/);
+    assertRefused(await exchange(requestText(`GET ${path}`, KEY)), 404, /route does not exist/);
   }
 });
 
 test('answers a wrong method with 405 and the right ones', async () => {
   const create = await exchange(requestText('GET /v1/table/t/create', KEY));
-  assertRefused(create, 405, /GET is not offered at this address. Use POST/);
+  assertRefused(create, 405, /does not support the method GET. Use POST/);
   assert.equal(create.headers.get('allow'), 'POST');
   const list = await exchange(requestText('DELETE /v1/tables/', KEY));
   assertRefused(list, 405, /Use GET or HEAD/);
@@ -203,7 +203,7 @@ test('refuses a JSON body whose declared length is too large without reading it,
   const connection = await RawConnection.open(server.url);
   const body = `{"context":{"a":"${'x'.repeat(100_000)}"}}`;
   connection.write(requestText('POST /v1/table/t/describe', { ...KEY, ...JSON_TYPE }, body));
-  assertRefused(await connection.reply(), 413, /larger than 65536 bytes/);
+  assertRefused(await connection.reply(), 413, /larger than 64 KiB/);
   connection.write(requestText('GET /v1/tables', KEY));
   assert.equal((await connection.reply()).status, 200);
   connection.close();
@@ -215,7 +215,7 @@ test('refuses a JSON body that exceeds the limit while it is read, and keeps the
   const chunk = 'x'.repeat(10_000);
   for (let count = 0; count < 200; count += 1) connection.write(`${chunk.length.toString(16)}\r\n${chunk}\r\n`);
   connection.write('0\r\n\r\n');
-  assertRefused(await connection.reply(), 413, /larger than 65536 bytes/);
+  assertRefused(await connection.reply(), 413, /larger than 64 KiB/);
   connection.write(requestText('GET /v1/tables', KEY));
   assert.equal((await connection.reply()).status, 200);
   connection.close();
@@ -232,7 +232,7 @@ test('refuses an Arrow body that is too large, declared or not, and commits noth
       if (isChunked) connection.write(`${stream.length.toString(16)}\r\n`);
       connection.write(stream);
       if (isChunked) connection.write('\r\n0\r\n\r\n');
-      assertRefused(await connection.reply(), 413, /larger than 4096 bytes/);
+      assertRefused(await connection.reply(), 413, /larger than 4 KiB/);
       connection.write(requestText('GET /v1/tables', KEY));
       assert.deepEqual((await connection.reply()).json['tables'], []);
       connection.close();
@@ -420,7 +420,7 @@ test('throttles a caller that exceeds its rate', async () => {
     const refused = replies.filter(({ status }) => status === 503);
     assert.ok(replies.filter(({ status }) => status === 200).length >= 3 && refused.length > 0);
     for (const reply of refused) {
-      assertRefused(reply, 503, /more than 3 requests a second/);
+      assertRefused(reply, 503, /more than 3 requests per second/);
       assert.equal(reply.json['code'], 21);
       assert.equal(reply.json['title'], 'Slow down');
       assert.equal(reply.headers.get('retry-after'), '1');
@@ -475,9 +475,9 @@ test('cuts slow headers and slow bodies, and no connection that is only quiet', 
     assertRefused(await headers.reply(), 408, /did not arrive in time/);
     await headers.closed();
     await silent.closed();
-    assertRefused(await json.reply(), 408, /No byte of the body arrived for 1 seconds/);
+    assertRefused(await json.reply(), 408, /No data of the body arrived for 1 s/);
     const slow = await upload.connection.reply();
-    assertRefused(slow, 408, /No byte of the body/);
+    assertRefused(slow, 408, /No data of the body/);
     assert.equal(slow.headers.get('retry-after'), '1');
     assert.deepEqual((await new Client(strict.url).get('/v1/tables')).json.tables, []);
 
@@ -501,7 +501,7 @@ test('holds no slot for a client that sends its JSON slowly, and disconnects one
       await sleep(100);
       assert.equal((await exchange(requestText('GET /v1/tables', KEY), strict.url)).status, 200);
     }
-    assertRefused(await slow.reply(), 408, /more slowly than 50 bytes a second/);
+    assertRefused(await slow.reply(), 408, /more slowly than 50 bytes per second/);
     clearInterval(trickle);
     slow.close();
   } finally {

@@ -12,7 +12,7 @@ const query = QueryTableBody;
 const metadata = UpdateFieldMetadataBody;
 
 const cases: readonly (readonly [shape: Type.TSchema, body: Record<string, unknown>, message: string])[] = [
-  [update, {}, 'The body lacks the field updates.'],
+  [update, {}, 'The body is missing the field updates.'],
   [update, { updates: 'x' }, 'updates must be array.'],
   [update, { updates: [['a']] }, 'updates[0] has fewer than 2 elements.'],
   [update, { updates: [['a', 'b', 'c']] }, 'updates[0][2] is one element too many.'],
@@ -33,7 +33,7 @@ const cases: readonly (readonly [shape: Type.TSchema, body: Record<string, unkno
   [metadata, { updates: [{ path: 'a', metadata: { x: [] } }] }, 'updates[0].metadata.x must be string or null.'],
   [query, { vector_column: '' }, 'vector_column is empty.'],
   [query, { columns: { column_names: [''] } }, 'columns.column_names[0] is empty.'],
-  [metadata, { updates: [{}] }, 'updates[0] lacks the fields path, metadata.'],
+  [metadata, { updates: [{}] }, 'updates[0] is missing the fields path, metadata.'],
   [metadata, { updates: [{ path: 'a', metadata: { x: 1 } }] }, 'updates[0].metadata.x must be string or null.'],
 ];
 
@@ -86,20 +86,20 @@ test('looks at no more than a few of very many unknown fields', () => {
     },
   });
   const refusal = refusalOf(() => checkShape(query, proxy, false));
-  assert.equal(refusal.message, 'The field "k0" is not known in the body.');
+  assert.equal(refusal.message, 'The field "k0" is unknown in the body.');
   assert.ok(reads < 1000, `${reads} reads`);
 });
 
 test('names an unknown field and its parent', () => {
   const unknown = (body: Record<string, unknown>): string => refusalOf(() => checkShape(update, body, false)).message;
-  assert.equal(unknown({ updates: [], predikate: 'id = 1' }), 'The field "predikate" is not known in the body.');
+  assert.equal(unknown({ updates: [], predikate: 'id = 1' }), 'The field "predikate" is unknown in the body.');
   const identity = { api_key: 'k', 'a/b~c': 1 };
-  assert.equal(unknown({ updates: [], identity }), 'The field "a/b~c" is not known in identity.');
+  assert.equal(unknown({ updates: [], identity }), 'The field "a/b~c" is unknown in identity.');
 });
 
 test('names an unknown field before anything else that is wrong', () => {
   const refusal = refusalOf(() => checkShape(update, { update: [['a', 'b']] }, false));
-  assert.equal(refusal.message, 'The field "update" is not known in the body.');
+  assert.equal(refusal.message, 'The field "update" is unknown in the body.');
 });
 
 test('quotes and shortens names that callers chose', () => {

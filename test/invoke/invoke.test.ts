@@ -97,7 +97,7 @@ test('refuses a write while writes are paused, and a body that does not match', 
 test('an internal error about a table that was dropped meanwhile means that the table does not exist', async (t) => {
   const { catalog, database } = await temporaryCatalog(t);
   const table = await createTable(catalog, database.id, ['items']);
-  const failure = new ServiceError('Internal', 'The data of this version of the table is gone.');
+  const failure = new ServiceError('Internal', 'The data of this version of the table no longer exists.');
   const request = { table, delimiter: '$' };
   assert.equal(await explainFailure(failure, request, catalog), failure);
   const dropped = { ...request, table: { ...table, id: 'dropped' } };

@@ -42,7 +42,7 @@ test('refuses a body that names another table', () => {
   for (const id of [['b'], ['a', 'b', 'c'], ['b', 'a'], ['ab'], ['a b']]) {
     const refusal = refusalOf(() => tablePath('a$b', '$', id));
     assert.equal(refusal.kind, 'InvalidInput');
-    assert.equal(refusal.message, `The id in the body, "${id.join('$')}", is not the one in the address.`);
+    assert.equal(refusal.message, `The id in the body, "${id.join('$')}", differs from the id in the URL.`);
   }
 });
 

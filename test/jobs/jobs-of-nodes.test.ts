@@ -161,7 +161,7 @@ suite('jobs of two nodes', { skip }, () => {
     await eventually(async () => (await b.arrow(`${table}/insert`, sampleStream(1))).status === 200);
     const lost = await describe(b, waiting);
     assert.deepEqual([lost.job_state, lost.failure.retryable], ['FAILED', true]);
-    assert.match(lost.failure.message, /^The node that ran the job has ended/);
+    assert.match(lost.failure.message, /^The node that ran the job stopped/);
     cluster.node(0).resume();
     await eventually(async () => (await describe(b, running)).job_state === 'IN_PROGRESS');
     held.release();
@@ -169,7 +169,7 @@ suite('jobs of two nodes', { skip }, () => {
     for (const client of [a, b]) {
       const job = await whenOver(client, waiting);
       assert.deepEqual([job.job_state, job.failure.retryable], ['FAILED', true]);
-      assert.match(job.failure.message, /^Another node has taken the table over/);
+      assert.match(job.failure.message, /^Another node took over the table/);
     }
     const { status, json } = await a.post(`${table}/create_index`, BUILD);
     assert.deepEqual([status, json.job_state], [200, 'DONE']);

@@ -51,7 +51,7 @@ function held() {
 }
 
 suite('a job whose table is dropped', () => {
-  const missing = { kind: 'TableNotFound', message: 'The table was dropped before the job was done.' };
+  const missing = { kind: 'TableNotFound', message: 'The table was dropped before the job finished.' };
 
   test('while it runs has failed for want of it, whatever came of its work', async () => {
     const { jobs, events } = openJobs();
@@ -277,9 +277,9 @@ suite('jobs of several callers', () => {
   test('are bounded for each caller first, so that one cannot fill the queue for others', () => {
     const { jobs } = openJobs({ runningMax: 1, waitingMax: 4, waitingPerCallerMax: 2 });
     for (const name of ['a1', 'a2', 'a3']) jobs.start(of('ann', name), held().work);
-    assert.throws(() => jobs.start(of('ann', 'a4'), held().work), /2 jobs of this caller are already waiting/);
+    assert.throws(() => jobs.start(of('ann', 'a4'), held().work), /2 jobs of this caller are already in the queue/);
     for (const name of ['b1', 'b2']) jobs.start(of('bob', name), held().work);
-    assert.throws(() => jobs.start(of('cid', 'c1'), held().work), /4 jobs are already waiting/);
+    assert.throws(() => jobs.start(of('cid', 'c1'), held().work), /4 jobs are already in the queue/);
     jobs.close();
   });
 

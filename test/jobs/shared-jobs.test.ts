@@ -125,7 +125,7 @@ suite('a job of another node', () => {
     const job = await b.find(id);
     assert.equal(job?.state, 'FAILED');
     assert.equal(job?.failure?.isRetryable, true);
-    assert.match(job?.failure?.message ?? '', /^The node that ran the job has ended/);
+    assert.match(job?.failure?.message ?? '', /^The node that ran the job stopped/);
     assert.deepEqual(
       (await b.list('db')).map(({ state }) => state),
       ['FAILED'],
@@ -143,7 +143,7 @@ suite('a job', () => {
     await assert.rejects(outcome, NotOwner);
     const { failure } = (await b.find(id)) ?? {};
     assert.deepEqual([failure?.phase, failure?.isRetryable], ['first', true]);
-    assert.match(failure?.message ?? '', /Another node has taken the table over/);
+    assert.match(failure?.message ?? '', /Another node took over the table/);
     assert.ok(events.every(({ kind }) => kind === 'job-ended'));
   });
 

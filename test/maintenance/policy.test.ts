@@ -60,8 +60,17 @@ suite('a table is maintained', () => {
   });
 });
 
+/** Writers have updated rows since the last run. */
+const UPDATED = { remaining: undefined, lostRuns: 0, onlyAppends: false };
+
+test('writers that only add rows do not wait for a compaction, unless the one before was lost', () => {
+  const appended = { ...UPDATED, reasons: ['fragments'] as const, isRemoving: false, onlyAppends: true };
+  assert.equal(shouldBlockWriters(fresh, appended, limits), false);
+  assert.equal(shouldBlockWriters(fresh, { ...appended, lostRuns: 1 }, limits), true);
+});
+
 test('writers wait for the compaction of a small table, and of a larger one after several lost compactions', () => {
-  const compaction = { reasons: ['fragments'] as const, isRemoving: false, remaining: undefined, lostRuns: 0 };
+  const compaction = { ...UPDATED, reasons: ['fragments'] as const, isRemoving: false };
   assert.equal(shouldBlockWriters(fresh, compaction, limits), true);
   assert.equal(shouldBlockWriters({ ...fresh, bytes: 100 * MiB }, compaction, limits), false);
   assert.equal(shouldBlockWriters({ ...fresh, bytes: 100 * MiB }, { ...compaction, lostRuns: 4 }, limits), true);
@@ -70,7 +79,7 @@ test('writers wait for the compaction of a small table, and of a larger one afte
 });
 
 test('writers wait for the compaction before a removal of versions if there are fragments to compact', () => {
-  const removal = { reasons: [], isRemoving: true, remaining: undefined, lostRuns: 0 };
+  const removal = { ...UPDATED, reasons: [], isRemoving: true };
   const active = { ...fresh, smallFragments: 3 };
   assert.equal(shouldBlockWriters(active, removal, limits), true);
   assert.equal(shouldBlockWriters({ ...fresh, smallFragments: 1 }, removal, limits), false);

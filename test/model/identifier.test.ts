@@ -44,7 +44,7 @@ describe('parseNamespacePath', () => {
 
   for (const wrong of ['', 'x'.repeat(9), '\n', 'a\u0000', '\u200b', '\ud800']) {
     it(`refuses the delimiter ${JSON.stringify(wrong)}`, () => {
-      assert.match(refused(() => parseNamespacePath('a', wrong)).message, /^The delimiter .* is not usable\.$/);
+      assert.match(refused(() => parseNamespacePath('a', wrong)).message, /^The delimiter .* is not valid\.$/);
     });
   }
 
@@ -75,13 +75,16 @@ describe('parseTablePath and toTablePath', () => {
 
   it('refuse the root', () => {
     for (const action of [() => parseTablePath('$', '$'), () => toTablePath([], '$')]) {
-      assert.match(refused(action).message, /names the root namespace/);
+      assert.match(refused(action).message, /that of the root namespace/);
     }
   });
 
   it('refuse a name with the delimiter in it, which would be another path', () => {
     assert.match(refused(() => toTablePath(['a$b'], '$')).message, /"a\$b" contains the delimiter "\$"/);
-    assert.match(refused(() => toTablePath(['a:', 'b'], '::')).message, /"a:" ends like the delimiter "::" begins/);
+    assert.match(
+      refused(() => toTablePath(['a:', 'b'], '::')).message,
+      /"a:" ends with the start of the delimiter "::"/,
+    );
   });
 });
 

@@ -108,14 +108,14 @@ test('refuses the key __proto__ however it is written', () => {
 
 test('takes the deepest nest that is allowed, and none deeper', () => {
   assert.deepEqual(parse('[{"a":[1]}]', 3), [{ a: [1] }]);
-  assert.equal(refusalOf(() => parse('[{"a":[[1]]}]', 3)).message, 'The body is nested more than 3 deep.');
+  assert.equal(refusalOf(() => parse('[{"a":[[1]]}]', 3)).message, 'The body is nested more than 3 levels deep.');
   assert.deepEqual(parse('[[],[],[[]],"[[[["]', 3), [[], [], [[]], '[[[[']);
 });
 
 test('refuses a nest of 400,000 levels without reading all of it', () => {
   const levels = 400_000;
-  assert.match(refusedText('['.repeat(levels) + ']'.repeat(levels)), /nested more than 64 deep/);
-  assert.match(refusedText('{"a":'.repeat(levels) + '1' + '}'.repeat(levels)), /nested more than 64 deep/);
+  assert.match(refusedText('['.repeat(levels) + ']'.repeat(levels)), /nested more than 64 levels deep/);
+  assert.match(refusedText('{"a":'.repeat(levels) + '1' + '}'.repeat(levels)), /nested more than 64 levels deep/);
 });
 
 test('refuses bytes that are no UTF-8', () => {
@@ -134,7 +134,7 @@ test('reads past one byte order mark, and refuses a second', () => {
 
 test('refuses half of a surrogate pair in texts and keys', () => {
   for (const text of ['"\\ud83d"', '["x\\ude00y"]', '{"\\ud83d":1}', '{"a":"\\ude00\\ud83d"}']) {
-    assert.equal(refusedText(text), 'The body holds half of a surrogate pair.');
+    assert.equal(refusedText(text), 'The body contains an unpaired surrogate.');
   }
   assert.equal(parse('"\\ud83d\\ude00"'), '😀');
   assert.equal(parse('"\\\\ud83d"'), '\\ud83d');
@@ -158,7 +158,7 @@ test('reads large bodies in time that grows with their length alone', () => {
 
 test('refuses a body of millions of objects before parsing it', () => {
   for (const piece of ['{},', '[],', '{"a":1},']) {
-    assert.match(refusedText(`[${piece.repeat(1_000_001)}1]`), /more than 1000000 objects, arrays and keys/);
+    assert.match(refusedText(`[${piece.repeat(1_000_001)}1]`), /more than 1,000,000 objects, arrays and keys/);
   }
 });
 

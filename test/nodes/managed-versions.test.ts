@@ -1,40 +1,22 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { NO_OBJECT_STORES } from '../storage/object/test-stores.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
-import { Client } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
-import { Cluster } from '../support/cluster.ts';
+import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
-import { withoutPostgres } from '../support/postgres.ts';
 import { stageOnStore } from '../support/staged-on-store.ts';
 import type { StagedVersion } from '../support/staged-version.ts';
+import { NO_CLUSTERS, ok, startThreeNodes } from './three-nodes.ts';
+import type { ThreeNodes } from './three-nodes.ts';
 
-const skip = withoutPostgres === false ? NO_OBJECT_STORES : withoutPostgres;
-
-function ok({ status, text, json }: Answer): any {
-  assert.equal(status, 200, text);
-  return json;
-}
-
-suite('versions of external writers on three nodes', { skip }, () => {
-  let folder: string;
-  let cluster: Cluster;
-  let clients: readonly [Client, Client, Client];
+suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () => {
+  let nodes: ThreeNodes;
+  let cluster: ThreeNodes['cluster'];
+  let clients: ThreeNodes['clients'];
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'tiltyard-nodes-'));
-    cluster = await Cluster.start({ folder, flags: ['--maintenance-running-max=0', '--storage-poll-seconds=3600'] });
-    const [a, b, c] = cluster.nodes.map(({ url }) => new Client(url));
-    assert.ok(a !== undefined && b !== undefined && c !== undefined);
-    clients = [a, b, c];
+    nodes = await startThreeNodes('--storage-poll-seconds=3600');
+    ({ cluster, clients } = nodes);
   });
-  after(async () => {
-    await cluster.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+  after(async () => nodes.close());
 
   interface Managed {
     readonly name: string;
@@ -179,5 +161,18 @@ suite('versions of external writers on three nodes', { skip }, () => {
     ok(await clients[2].post('/v1/table/version/batch-create', { entries: await toEntries(tables) }));
     await cluster.node(0).start();
     assert.deepEqual(await counts(tables), [9, 9, 9, 9, 9, 9]);
+  });
+
+  test('a batch of which the store refuses a version leaves nothing that a late version could follow', async () => {
+    const tables = [await createOwned('torn-one'), await createOwned('torn-two')];
+    const path = /torn-.*_versions\/\d{20}\.manifest$/;
+    // The second of the two, whichever it is, and every repetition of it.
+    const entries = await toEntries(tables);
+    cluster.store.faults.add('error-before', { method: 'PUT', path, skip: 1 }, 5);
+    const answer = await clients[0].post('/v1/table/version/batch-create', { entries });
+    cluster.store.faults.clear();
+    assert.equal(answer.status, 503, answer.text);
+    assert.deepEqual(await counts(tables), [10, 10, 10, 10, 10, 10]);
+    for (const { at } of tables) assert.ok(ok(await clients[0].post(`${at}/describe`, {})).version > 2);
   });
 });

@@ -149,7 +149,7 @@ suite('two nodes', { skip }, () => {
       });
       assert.deepEqual(
         [...reasons],
-        ['the catalog is not available', 'this node was silent for longer than its lease'],
+        ['the catalog is unavailable', 'this node sent no heartbeats for longer than its lease'],
       );
       assert.equal((await fetch(`${node.url}/healthz`)).status, 200);
     } finally {

@@ -1,40 +1,22 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { connect } from '@lancedb/lancedb';
 import { hopHeader } from '../../src/http/forwarding/hop.ts';
-import { NO_OBJECT_STORES } from '../storage/object/test-stores.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
 import { Client } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
-import { Cluster } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { withoutPostgres } from '../support/postgres.ts';
+import { NO_CLUSTERS, ok, startThreeNodes } from './three-nodes.ts';
+import type { ThreeNodes } from './three-nodes.ts';
 
-const skip = withoutPostgres === false ? NO_OBJECT_STORES : withoutPostgres;
-
-function ok({ status, text, json }: Answer): any {
-  assert.equal(status, 200, text);
-  return json;
-}
-
-suite('three nodes on one catalog and one store', { skip }, () => {
-  let folder: string;
-  let cluster: Cluster;
-  let clients: readonly [Client, Client, Client];
+suite('three nodes on one catalog and one store', { skip: NO_CLUSTERS }, () => {
+  let nodes: ThreeNodes;
+  let cluster: ThreeNodes['cluster'];
+  let clients: ThreeNodes['clients'];
   before(async () => {
-    folder = await mkdtemp(join(tmpdir(), 'tiltyard-nodes-'));
-    cluster = await Cluster.start({ folder, flags: ['--maintenance-running-max=0', '--storage-poll-seconds=0.2'] });
-    const [a, b, c] = cluster.nodes.map(({ url }) => new Client(url));
-    assert.ok(a !== undefined && b !== undefined && c !== undefined);
-    clients = [a, b, c];
+    nodes = await startThreeNodes('--storage-poll-seconds=0.2');
+    ({ cluster, clients } = nodes);
   });
-  after(async () => {
-    await cluster.close();
-    await rm(folder, { recursive: true, force: true });
-  });
+  after(async () => nodes.close());
 
   /** Created through the first node, which owns it from its first write on. */
   async function createOwned(name: string): Promise<string> {

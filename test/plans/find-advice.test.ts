@@ -31,9 +31,9 @@ suite('of a table without indexes', () => {
   test('a search by vector asks for an index on the column that it compared', async () => {
     const { severity, seen, remedy } = await find('no-vector-index', { vector: VECTOR, k: 5, columns: ID });
     assert.equal(severity, 'serious');
-    assert.match(seen, /compared with 12 000 rows of vec, which took \d+ % of the time/);
+    assert.match(seen, /compared with 12,000 rows of vec, which took \d+ % of the time/);
     assert.deepEqual(remedy, { kind: 'create-index', column: 'vec', indexType: 'IVF_PQ', distanceType: 'l2' });
-    assert.equal(remedy && describeRemedy(remedy), 'Build an index (IVF_PQ) on vec');
+    assert.equal(remedy && describeRemedy(remedy), 'Create an index of type IVF_PQ on vec');
   });
 
   test('a search for whose sake the index is left aside is only a hint', async () => {
@@ -43,7 +43,7 @@ suite('of a table without indexes', () => {
 
   test('a filter that keeps few rows asks for a scalar index on its column', async () => {
     const { seen, remedy } = await find('filter-without-index', { filter: 'shelf = 7', columns: ID });
-    assert.match(seen, /12 000 rows were read to keep 12, .*\(shelf\)/);
+    assert.match(seen, /12,000 rows were read and 12 kept, .*\(shelf\)/);
     assert.deepEqual(remedy, { kind: 'create-index', column: 'shelf', indexType: 'BTREE' });
   });
 
@@ -60,14 +60,14 @@ suite('of a table without indexes', () => {
     const query = { vector: VECTOR, k: 5, filter: 'shelf = 7', prefilter: false, columns: ID };
     const { severity, seen, remedy } = await find('post-filter', query);
     assert.equal(severity, 'serious');
-    assert.match(seen, /^Of 5 rows that the search found, the filter kept \d; 5 were asked for\.$/);
+    assert.match(seen, /^The search found 5 rows, and the filter kept \d of them; 5 were requested\.$/);
     assert.deepEqual(remedy, { kind: 'set', settings: { prefilter: true } });
   });
 
   test('full text that is searched row by row asks for a full-text index', async () => {
     const words = { string_query: { query: 'amber', columns: ['title'] } };
     const { seen, remedy } = await find('text-without-index', { full_text_query: words, k: 5, columns: ID });
-    assert.match(seen, /in 12 000 rows of title/);
+    assert.match(seen, /12,000 rows of title/);
     assert.deepEqual(remedy, { kind: 'create-index', column: 'title', indexType: 'FTS' });
   });
 
@@ -102,7 +102,7 @@ suite('of a table with indexes', () => {
 
   test('a search with less effort than the index needs is told which parameters it lacks', async () => {
     const { remedy, seen } = await find('low-recall', { vector: VECTOR, k: 5, refine_factor: 1, columns: ID });
-    assert.match(seen, /below those that find (?:9\d|100) % of the exact neighbours/);
+    assert.match(seen, /measured parameters, which find (?:9\d|100) % of the exact neighbours/);
     assert.ok(remedy?.kind === 'set' && (remedy.settings.refine_factor ?? 0) > 1, JSON.stringify(remedy));
   });
 
@@ -134,7 +134,7 @@ suite('of a table with indexes', () => {
   test('a high refine_factor is to be lowered', async () => {
     const query = { vector: VECTOR, k: 10, refine_factor: 60, nprobes: 4, columns: ID };
     const { seen, remedy } = await find('refine-too-high', query);
-    assert.match(seen, /^600 candidates were fetched .* refine_factor of 60\.$/);
+    assert.match(seen, /^600 candidates were read .* refine_factor of 60\.$/);
     assert.deepEqual(remedy, { kind: 'set', settings: { refine_factor: 12 } });
   });
 
@@ -146,7 +146,7 @@ suite('of a table with indexes', () => {
   test('a distance that the index was not built with is a finding', async () => {
     const query = { vector: VECTOR, k: 5, distance_type: 'cosine', columns: ID };
     const { seen, remedy } = await find('other-distance', query);
-    assert.match(seen, /for the distance l2, and the query asks for cosine/);
+    assert.match(seen, /for the distance l2, but the query uses cosine/);
     assert.deepEqual(remedy, { kind: 'set', settings: { distance_type: 'l2' } });
   });
 
@@ -189,26 +189,26 @@ suite('of a table that has grown since its indexes were built', () => {
 
   test('rows that the vector index does not have are counted, and it is to be refreshed', async () => {
     const { seen, remedy } = await find('unindexed-rows', { vector: VECTOR, k: 5, columns: ID });
-    assert.match(seen, /^1 800 rows of 13 800 came after the build of the index/);
+    assert.match(seen, /^1,800 rows of 13,800 were added after the index was built/);
     assert.deepEqual(remedy, { kind: 'refresh-index', index: 'vec_idx' });
   });
 
   test('so are those that the full-text index does not have', async () => {
     const words = { string_query: { query: 'amber', columns: ['title'] } };
     const { seen, remedy } = await find('unindexed-rows', { full_text_query: words, k: 5, columns: ID });
-    assert.match(seen, /in 1 800 rows of title/);
+    assert.match(seen, /1,800 rows of title/);
     assert.deepEqual(remedy, { kind: 'refresh-index', index: 'title_idx' });
   });
 
   test('and those of a scalar index', async () => {
     const { seen, remedy } = await find('unindexed-rows', { filter: 'shelf = 7', columns: ID });
-    assert.match(seen, /^1 800 rows of 13 800 came after its build/);
+    assert.match(seen, /^1,800 rows of 13,800 were added after the index was built/);
     assert.deepEqual(remedy, { kind: 'refresh-index', index: 'shelf_idx' });
   });
 
   test('fragments that are many and small are to be merged', async () => {
     const { seen, remedy } = await find('small-fragments', { filter: 'id = 7', columns: ID });
-    assert.match(seen, /13 800 rows were read from 10 fragments in \d+ reads/);
+    assert.match(seen, /13,800 rows were read from 10 fragments in \d+ reads/);
     assert.deepEqual(remedy, { kind: 'merge-fragments' });
   });
 });

@@ -71,7 +71,7 @@ async function makeProject(t: TestContext): Promise<Project> {
     }
   };
   const fallback = { name: 'fallback', version: '0.0.0', dependencies: { [ENGINE]: FALLBACK } };
-  await write('package.json', JSON.stringify({ dependencies: { [ENGINE]: MAIN } }));
+  await write('package.json', JSON.stringify({ devDependencies: { [ENGINE]: MAIN } }));
   await write('scripts/fallback-engine/package.json', JSON.stringify(fallback));
   await write('scripts/fallback-engine/package-lock.json', JSON.stringify(lockOf(fallback, registry)));
   await write('build/ask.js', `console.log(require('${ENGINE}').release)`);

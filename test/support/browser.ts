@@ -1,9 +1,7 @@
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { after } from 'node:test';
 import { chromium } from 'playwright-core';
-import type { BrowserContext, Page } from 'playwright-core';
+import type { Browser as BrowserProcess, Page } from 'playwright-core';
 
 const EXECUTABLE = '/usr/bin/chromium';
 
@@ -21,6 +19,9 @@ const FLAGS = [
   '--disable-sync',
 ];
 
+/** Far more than anything takes on a machine that is busy with other tests. */
+const MILLISECONDS_MAX = 120_000;
+
 export interface Browser {
   readonly page: Page;
   /** What went wrong in the page: errors, refused loads, words on the console. */
@@ -28,27 +29,25 @@ export interface Browser {
   close(): Promise<void>;
 }
 
-/** A browser with an empty profile and one page. */
+let running: Promise<BrowserProcess> | undefined;
+
+// Of the test file, or of all files of a process that imports this module before them.
+after(async () => {
+  const closed = await running;
+  running = undefined;
+  await closed?.close();
+});
+
+/** An empty profile and one page, in the one browser of this process. */
 export async function openBrowser(colorScheme: 'light' | 'dark' = 'light'): Promise<Browser> {
-  const profile = await mkdtemp(join(tmpdir(), 'tiltyard-browser-'));
-  const context: BrowserContext = await chromium.launchPersistentContext(profile, {
-    executablePath: EXECUTABLE,
-    args: FLAGS,
-    colorScheme,
-    viewport: { width: 1280, height: 800 },
-  });
-  const [page = await context.newPage()] = context.pages();
+  running ??= chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
+  const context = await (await running).newContext({ colorScheme, viewport: { width: 1280, height: 800 } });
+  context.setDefaultTimeout(MILLISECONDS_MAX);
+  const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
     if (message.type() === 'error') complaints.push(message.text());
   });
-  return {
-    page,
-    complaints,
-    async close() {
-      await context.close();
-      await rm(profile, { recursive: true, force: true });
-    },
-  };
+  return { page, complaints, close: async () => context.close() };
 }

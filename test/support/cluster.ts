@@ -14,8 +14,6 @@ export interface ClusterOptions {
   readonly adminKey?: string;
   readonly flags?: readonly string[];
   readonly env?: Readonly<Record<string, string>>;
-  /** What is run in place of starting a PostgreSQL. */
-  readonly postgres?: TestPostgres;
 }
 
 const ROOT = 's3://tables/root';
@@ -45,7 +43,7 @@ export class Cluster {
 
   static async start(options: ClusterOptions): Promise<Cluster> {
     const { folder, nodes: count = 3, leaseSeconds = 2, adminKey = ADMIN_KEY, flags = [] } = options;
-    const postgres = options.postgres ?? (await startPostgres());
+    const postgres = await startPostgres();
     const catalogUrl = await postgres.createDatabase();
     const store = await S3Emulator.start({ after: () => {} });
     const nodes: ClusterNode[] = [];

@@ -27,11 +27,25 @@ export async function signIn(page: Page, url: string): Promise<void> {
   await page.getByRole('navigation', { name: 'Main' }).waitFor();
 }
 
+export async function signOut(page: Page): Promise<void> {
+  await page.getByRole('button', { name: /administrator|visitor|Account/ }).click();
+  await page.getByRole('button', { name: 'Sign out' }).click();
+  await page.getByLabel('API key').waitFor();
+}
+
 const PICTURES = 'docs/pictures/console';
+const SCREENSHOTS = 'build/screenshots';
+const areWanted = process.env['TILTYARD_PICTURES'] === '1';
+
+/** A picture for people who look at a change; taken only when `TILTYARD_PICTURES` is 1. */
+export async function takeScreenshot(page: Page, name: string): Promise<void> {
+  if (!areWanted) return;
+  await page.screenshot({ path: `${SCREENSHOTS}/${name.replaceAll(' ', '-')}.png`, animations: 'disabled' });
+}
 
 /** Pictures of a view for the docs, light and dark; taken only when `TILTYARD_PICTURES` is 1. */
 export async function takePicture(page: Page, name: string): Promise<void> {
-  if (process.env['TILTYARD_PICTURES'] !== '1') return;
+  if (!areWanted) return;
   await mkdir(PICTURES, { recursive: true });
   const before = page.viewportSize();
   await page.setViewportSize({ width: 1440, height: 900 });

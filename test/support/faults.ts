@@ -6,6 +6,7 @@ import {
   readFileSync,
   readSync,
   renameSync,
+  rmSync,
   writeFileSync,
   writeSync,
 } from 'node:fs';
@@ -90,7 +91,7 @@ export class Faults {
   /** Compiles the library; without a C compiler or on another system than Linux, only rules for the worker act. */
   static open(): Faults {
     const folder = mkdtempSync(join(tmpdir(), 'tiltyard-faults-'));
-    return new Faults(folder, compileLibrary(folder));
+    return new Faults(folder, findLibrary());
   }
 
   get hasLibrary(): boolean {
@@ -156,8 +157,18 @@ function toLine(id: number, { action, calls, paths = ['*'], error = 'EIO', skip 
 
 const SOURCE = fileURLToPath(new URL('../../../test/support/preload/faults.c', import.meta.url));
 
-function compileLibrary(folder: string): string | undefined {
+let compiled: { readonly library: string | undefined } | undefined;
+
+/** Once per process. */
+function findLibrary(): string | undefined {
+  compiled ??= { library: compileLibrary() };
+  return compiled.library;
+}
+
+function compileLibrary(): string | undefined {
   if (process.platform !== 'linux') return undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'tiltyard-preload-'));
+  process.once('exit', () => rmSync(folder, { recursive: true, force: true }));
   const library = join(folder, 'faults.so');
   try {
     execFileSync('cc', ['-shared', '-fPIC', '-O1', '-o', library, SOURCE, '-ldl', '-lpthread'], { stdio: 'ignore' });

@@ -1,18 +1,89 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
 
-/** A text: the tests are not compiled for browsers, and know nothing of what is in a page. */
-const AUDIT = readFileSync('test/fixtures/console/page-audit.js', 'utf8');
+/** Texts: the tests are not compiled for browsers. They are evaluated by the devtools, which the page's CSP allows. */
+const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
+const DRAWINGS = readFileSync('test/fixtures/console/drawing-contrast.js', 'utf8');
 
-/** What in the page, or in its open dialog, fails an accessibility rule, in each colour scheme. */
+const RULES = ['wcag2a', 'wcag2aa', 'wcag21a', 'wcag21aa', 'wcag22aa', 'best-practice'];
+
+// An experiment of axe-core that drawings with longer names than their words fail.
+const OFF = { 'label-content-name-mismatch': { enabled: false } };
+
+/** Rows after the first of a table: they are made as those are, and take most of the time. */
+const ALIKE = ['tbody tr:nth-child(n + 8)'];
+
+/** What is in order is not described. */
+const ONLY_VIOLATIONS = { resultTypes: ['violations'], selectors: false };
+
+const RUN = (
+  options: object,
+): string => `axe.run({ exclude: ${JSON.stringify(ALIKE)} }, ${JSON.stringify({ rules: OFF, ...ONLY_VIOLATIONS, ...options })}).then(({ violations }) =>
+  violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => id + ': ' + help + ': ' + html.slice(0, 160))))`;
+
+const SCHEMES = ['light', 'dark'] as const;
+type Scheme = (typeof SCHEMES)[number];
+
+/** What in the page, or in its open dialog, fails a rule of axe-core, in each colour scheme. */
 export async function auditPage(page: Page): Promise<readonly string[]> {
+  return inBothSchemes(page, async (scheme) =>
+    // The other rules do not depend on colours.
+    runAxe(page, { runOnly: scheme === 'light' ? RULES : { type: 'rule', values: ['color-contrast'] } }),
+  );
+}
+
+/** Words in drawings, at which axe-core does not look, that have too little contrast. */
+export async function auditDrawings(page: Page): Promise<readonly string[]> {
+  return inBothSchemes(page, async () => page.evaluate(DRAWINGS));
+}
+
+async function inBothSchemes(
+  page: Page,
+  audit: (scheme: Scheme) => Promise<readonly string[]>,
+): Promise<readonly string[]> {
   const found: string[] = [];
-  for (const colorScheme of ['light', 'dark'] as const) {
+  for (const colorScheme of SCHEMES) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
-    for (const fault of (await page.evaluate(AUDIT)) as readonly string[]) found.push(`${colorScheme}: ${fault}`);
+    for (const fault of await audit(colorScheme)) found.push(`${colorScheme}: ${fault}`);
   }
   await page.emulateMedia({ colorScheme: 'light' });
   return found;
+}
+
+async function runAxe(page: Page, options: object): Promise<readonly string[]> {
+  if (await page.evaluate('window.axe === undefined')) await page.evaluate(`${AXE}\n;0`);
+  return (await page.evaluate(RUN(options))) as readonly string[];
+}
+
+/** The boxes that may scroll sideways: everything else has to fit. */
+const SIDEWAYS =
+  '.scrolled, .grid-frame, .tabs, .lab-tabs, .plan-frame, .plan-text, .tree, pre, textarea, input, select, .value';
+
+const OVERFLOW = `[document.scrollingElement, ...document.body.querySelectorAll('*')]
+  .filter((each) => each.scrollWidth > each.clientWidth + 1 && !each.matches(${JSON.stringify(SIDEWAYS)}))
+  .filter((each) => each === document.scrollingElement || ['auto', 'scroll'].includes(getComputedStyle(each).overflowX))
+  .map((each) => each.outerHTML.slice(0, 120) + ' is ' + each.scrollWidth + ' wide in ' + each.clientWidth)`;
+
+/** What makes the page, or a part of it that is no table, scroll sideways. */
+export async function findOverflow(page: Page): Promise<readonly string[]> {
+  return (await page.evaluate(OVERFLOW)) as readonly string[];
+}
+
+const TARGET_PIXELS = 44;
+
+/** Links in running text, and what is drawn by the label around it, are no targets of their own. */
+const TARGETS = `[...document.querySelectorAll(
+    'button, a[href], input, select, textarea, summary, [role=treeitem], [role=option]')]
+  .filter((each) => each.checkVisibility({ visibilityProperty: true, opacityProperty: true }))
+  .filter((each) => getComputedStyle(each).display !== 'inline')
+  .filter((each) => !each.matches('.skip, .hidden, label input, [type=checkbox]'))
+  .map((each) => [each, each.getBoundingClientRect()])
+  .filter(([, box]) => box.width > 1 && box.height < ${TARGET_PIXELS} - 0.5)
+  .map(([each, box]) => each.outerHTML.slice(0, 120) + ' is ' + Math.round(box.height) + ' high')`;
+
+/** Controls that are too small for a finger. */
+export async function findSmallTargets(page: Page): Promise<readonly string[]> {
+  return (await page.evaluate(TARGETS)) as readonly string[];
 }
 
 /** How the focused element and what is around it look, and who it is. */

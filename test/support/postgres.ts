@@ -33,8 +33,15 @@ export function findPostgres(): string | undefined {
 /** For the option `skip` of a test. */
 export const withoutPostgres = findPostgres() === undefined ? 'PostgreSQL is not installed' : false;
 
-/** Ends with the process. */
+let running: Promise<TestPostgres> | undefined;
+
+/** The one server of this process, with which it ends: what starts one takes longer than most tests. */
 export async function startPostgres(): Promise<TestPostgres> {
+  running ??= startServer();
+  return running;
+}
+
+async function startServer(): Promise<TestPostgres> {
   const programs = findPostgres();
   if (programs === undefined) throw new Error('PostgreSQL is not installed.');
   const folder = mkdtempSync(join(tmpdir(), 'tiltyard-postgres-'));
@@ -45,7 +52,9 @@ export async function startPostgres(): Promise<TestPostgres> {
   execFileSync(join(programs, 'initdb'), initdb, { ...user, cwd: folder, stdio: 'ignore' });
   const port = await findFreePort();
   const start = async (): Promise<ChildProcess> => {
-    const options = ['-D', data, '-p', String(port), '-k', folder, '-h', '127.0.0.1', '-c', 'max_connections=200'];
+    // Only the processes are killed here, never the machine.
+    const settings = ['max_connections=200', 'fsync=off'].flatMap((setting) => ['-c', setting]);
+    const options = ['-D', data, '-p', String(port), '-k', folder, '-h', '127.0.0.1', ...settings];
     const server = spawn(join(programs, 'postgres'), options, { ...user, cwd: folder, stdio: 'ignore' });
     server.unref();
     await eventually(async () =>

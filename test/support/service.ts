@@ -2,8 +2,6 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { Cluster } from './cluster.ts';
-import { startPostgres } from './postgres.ts';
-import type { TestPostgres } from './postgres.ts';
 import { requireTestConfig, startServer } from './server.ts';
 import type { TestServerOptions, TestService } from './server.ts';
 
@@ -12,16 +10,9 @@ export async function startService(options: TestServerOptions = {}): Promise<Tes
   return process.env['TILTYARD_TEST_STORE'] === 'nodes' ? startNodes(options) : startServer(options);
 }
 
-let postgres: Promise<TestPostgres> | undefined;
-
 async function startNodes({ flags = [], env }: TestServerOptions): Promise<TestService> {
   const folder = await mkdtemp(join(tmpdir(), 'tiltyard-nodes-'));
-  const cluster = await Cluster.start({
-    folder,
-    flags,
-    postgres: await (postgres ??= startPostgres()),
-    ...(env && { env }),
-  });
+  const cluster = await Cluster.start({ folder, flags, ...(env && { env }) });
   const { catalogUrl, store, balancer } = cluster;
   const storage = [`--storage-root=${cluster.root}`, `--storage-options=${JSON.stringify(store.storageOptions)}`];
   return {

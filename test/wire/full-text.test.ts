@@ -124,10 +124,10 @@ test('takes nulls for what was not given', () => {
 });
 
 test('refuses a query that is not exactly one of the kinds', () => {
-  assert.equal(refused({}), `A full-text query has exactly one kind; ${PLACE} has 0.`);
+  assert.equal(refused({}), `A full-text query must have exactly one kind; ${PLACE} has 0.`);
   assert.equal(
     refused({ match: { terms: 'a' }, phrase: { terms: 'a' } }),
-    `A full-text query has exactly one kind; ${PLACE} has 2.`,
+    `A full-text query must have exactly one kind; ${PLACE} has 2.`,
   );
   assert.equal(refused({ fuzzy: { terms: 'a' } }), `"fuzzy" at ${PLACE} is not a kind of full-text query.`);
   assert.ok(refused({ ['k'.repeat(1_000_000)]: 7 }).length < 300);
@@ -138,15 +138,15 @@ const wrong: readonly (readonly [query: unknown, message: string])[] = [
   ['puppy', `${PLACE} must be an object.`],
   [[], `${PLACE} must be an object.`],
   [{ match: 'puppy' }, `${PLACE}.match must be an object.`],
-  [{ match: {} }, `${PLACE}.match.terms must be a text.`],
-  [{ match: { terms: 7 } }, `${PLACE}.match.terms must be a text.`],
+  [{ match: {} }, `${PLACE}.match.terms must be a string.`],
+  [{ match: { terms: 7 } }, `${PLACE}.match.terms must be a string.`],
   [{ match: { terms: 'a', column: 7 } }, `${PLACE}.match.column must be a field path.`],
   [{ match: { terms: 'a', boost: '2' } }, `${PLACE}.match.boost must be a number.`],
   [{ match: { terms: 'a', operator: 'xor' } }, `${PLACE}.match.operator must be "And" or "Or".`],
-  [{ match: { terms: 'a', slop: 1 } }, `The field "slop" is not known at ${PLACE}.match.`],
+  [{ match: { terms: 'a', slop: 1 } }, `The field "slop" is unknown in ${PLACE}.match.`],
   [{ boost: { positive: { match: { terms: 'a' } } } }, `${PLACE}.boost.negative must be an object.`],
   [{ boolean: { must: {} } }, `${PLACE}.boolean.must must be an array.`],
-  [{ boolean: { must: [{ match: { terms: 1 } }] } }, `${PLACE}.boolean.must[0].match.terms must be a text.`],
+  [{ boolean: { must: [{ match: { terms: 1 } }] } }, `${PLACE}.boolean.must[0].match.terms must be a string.`],
   [{ multi_match: { query: 'a' } }, `${PLACE}.multi_match.columns must be an array.`],
   [{ multi_match: { query: 'a', columns: ['a'], boost: ['1'] } }, `${PLACE}.multi_match.boost must be a number.`],
   [{ multi_match: { match_queries: [7] } }, `${PLACE}.multi_match.match_queries[0] must be an object.`],
@@ -160,9 +160,9 @@ test('reads to the depth that is allowed, and refuses the next level', () => {
   const nest = (levels: number): unknown =>
     levels === 0 ? { match: { terms: 'a' } } : { boolean: { must: [nest(levels - 1)] } };
   assert.equal(read(nest(3), 4).kind, 'boolean');
-  assert.match(refused(nest(4), 4), /nested more than 4 deep/);
+  assert.match(refused(nest(4), 4), /nested more than 4 levels deep/);
   const boosts = { boost: { positive: nest(1), negative: nest(3) } };
-  assert.match(refused(boosts, 4), /nested more than 4 deep, at .*boost\.negative/);
+  assert.match(refused(boosts, 4), /nested more than 4 levels deep, at .*boost\.negative/);
 });
 
 test('reads or refuses any tree, and throws nothing but refusals', () => {

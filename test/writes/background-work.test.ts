@@ -154,6 +154,17 @@ suite('compaction', () => {
     }
   });
 
+  test('and appends beside it are both done', async (t) => {
+    const { fixture, background, table } = await openTable(t, toItems(50));
+    for (let turn = 0; turn < 10; turn += 1) await fixture.insert(toItems(1));
+    const appends = Array.from({ length: 20 }, async () => fixture.insert(toItems(1)));
+    const done = await background.optimize(table.location, { blocksWriters: false, olderThanMilliseconds: undefined });
+    const results = await Promise.all(appends);
+    assert.ok(done !== undefined && done.fragmentsRemoved > 0);
+    assert.ok(results.every(({ kind }) => kind === 'committed'));
+    assert.equal((await readRows(t, table)).length, 80);
+  });
+
   test('tells how long it kept writers waiting', async (t) => {
     const { fixture, background, table } = await openTable(t, toItems(50));
     await fixture.update([['score', '2']], 'id = 1');
@@ -185,7 +196,7 @@ suite('a commit of maintenance whose files were cut short', () => {
   const build = async (fixture: WriteFixture, table: TableState) =>
     assert.rejects(
       fixture.writes.background.buildIndex(table, request('id', BTREE), () => {}),
-      refusal('ServiceUnavailable', /did not keep the data/),
+      refusal('ServiceUnavailable', /did not store the data/),
     );
 
   test('is taken back', async (t) => {

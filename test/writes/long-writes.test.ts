@@ -53,7 +53,12 @@ const FAULTS: readonly Fault[] = [
   { name: 'EIO', action: 'fail' },
 ];
 
-async function assertWhole(server: FaultyServer, table: string, ids: readonly number[]): Promise<void> {
+interface Written {
+  readonly table: string;
+  readonly ids: readonly number[];
+}
+
+async function assertWhole(server: FaultyServer, { table, ids }: Written): Promise<void> {
   const rows = await server.rows(table, { columns: ['id'] });
   const found = rows.map(({ id }) => id ?? Number.NaN).toSorted((one, other) => one - other);
   assert.deepEqual(
@@ -68,7 +73,7 @@ interface At {
   readonly chunk: number;
 }
 
-async function check(server: FaultyServer, { write, fault, chunk }: At): Promise<void> {
+async function check(server: FaultyServer, { write, fault, chunk }: At): Promise<Written> {
   const table = `${write.name}-${fault.name}-${chunk}`.replaceAll(' ', '-');
   const at = `/v1/table/${table}`;
   const made = await server.client.arrow(`${at}/create`, stream([OLD], 'old'));
@@ -83,20 +88,26 @@ async function check(server: FaultyServer, { write, fault, chunk }: At): Promise
   const answer = await server.client.arrow(`${at}/${write.path}`, LONG_STREAM);
   server.faults.clear();
   assert.equal(set.acted(), 1, 'the fault did not happen');
-  const expected = answer.status === 200 ? write.after : OLD;
-  await assertWhole(server, table, expected);
-  await server.server.killWorker();
-  await assertWhole(server, table, expected);
+  const ids = answer.status === 200 ? write.after : OLD;
+  await assertWhole(server, { table, ids });
+  return { table, ids };
 }
 
-for (const write of WRITES) {
-  for (const fault of FAULTS) {
-    test(`a ${write.name} is applied whole or not at all, as its answer says, after ${fault.name}`, async (t) => {
-      const server = await FaultyServer.start(t, [`--arrow-chunk-bytes=${CHUNK_BYTES}`]);
-      if (server === undefined) return;
+test('a long write after a fault is applied whole or not at all, as its answer says', async (t) => {
+  const server = await FaultyServer.start(t, [`--arrow-chunk-bytes=${CHUNK_BYTES}`]);
+  if (server === undefined) return;
+  const written: Written[] = [];
+  for (const write of WRITES) {
+    for (const fault of FAULTS) {
       for (let chunk = 0; chunk < CHUNKS; chunk += 1) {
-        await t.test(`at chunk ${chunk + 1} of ${CHUNKS}`, async () => check(server, { write, fault, chunk }));
+        await t.test(`a ${write.name} after ${fault.name} at chunk ${chunk + 1} of ${CHUNKS}`, async () => {
+          written.push(await check(server, { write, fault, chunk }));
+        });
       }
-    });
+    }
   }
-}
+  await t.test('and stays so when the worker is killed', async () => {
+    await server.server.killWorker();
+    for (const each of written) await assertWhole(server, each);
+  });
+});

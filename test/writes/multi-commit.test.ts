@@ -186,6 +186,38 @@ for (const mode of ['append', 'overwrite'] as const) {
       assert.equal((await fixture.table()).heldVersion, undefined);
     });
 
+    test('that was recorded although the catalog then stays away is seen by all once it is back', async (t) => {
+      const away = { isAway: false, hasBeen: false };
+      const gone = new Error('the catalog is away');
+      const fixture = await openMulti(t, {
+        watchCatalog: (catalog) => {
+          const record: Journal['record'] = async (...args) => {
+            const recorded = await catalog.journal.record(...args);
+            if (away.hasBeen) return recorded;
+            away.isAway = true;
+            away.hasBeen = true;
+            throw gone;
+          };
+          const find: Journal['find'] = async (id) => (away.isAway ? Promise.reject(gone) : catalog.journal.find(id));
+          const pending: Journal['pending'] = async (id) =>
+            away.isAway ? Promise.reject(gone) : catalog.journal.pending(id);
+          return { ...catalog, journal: { ...catalog.journal, record, find, pending } };
+        },
+      });
+      await assert.rejects(fixture.insert(await openLong(), { mode }), refusal('ServiceUnavailable'));
+      // The undo is given up after a while, and the next writer is refused.
+      await eventually(async () => fixture.writes.queues.running === 0);
+      away.isAway = false;
+      await eventually(async () => (await fixture.version()) > 3);
+      assert.equal(await countRows(t, fixture), mode === 'append' ? 2 * ROWS : ROWS);
+      await eventually(async () =>
+        fixture.update([['id', 'id']]).then(
+          () => true,
+          () => false,
+        ),
+      );
+    });
+
     test('whose undoing fails is told as failed at once, and other writers wait until it is undone', async (t) => {
       const away = { refusals: 3 };
       const fixture = await openMulti(t, {

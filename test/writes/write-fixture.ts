@@ -294,7 +294,7 @@ export class WriteFixture {
           return { table, branch: undefined, plan };
         }),
       );
-      const changes = { databaseId: this.#databaseId, declarations: [], deregistrations: [] };
+      const changes = { databaseId: this.#databaseId, declarations: [], deregistrations: [], deletions: [] };
       return { request, versions, ...changes, toFields: (published) => ({ versions: published.length }) };
     });
   }
@@ -316,7 +316,7 @@ export class WriteFixture {
   }
 
   async schemaMetadata(metadata: Readonly<Record<string, string>>): Promise<SucceededWrite> {
-    return this.#runPlain('update_schema_metadata', this.engine.commits.schemaMetadata(metadata), {});
+    return this.#runPlain('update_schema_metadata', this.engine.commits.schemaMetadata(this.#target({}), metadata), {});
   }
 
   async dropIndex(name: string): Promise<SucceededWrite> {

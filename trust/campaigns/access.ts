@@ -1,4 +1,4 @@
-import { OPERATIONS } from '../../src/operations/registry.ts';
+import { FINITE_OPERATIONS } from '../model/finite-operations.ts';
 import type { Operation } from '../../src/operations/operation.ts';
 import type { Permission } from '../../src/model/access.ts';
 import { sampleStream } from '../../test/support/arrow-tables.ts';
@@ -28,8 +28,8 @@ export const access: Campaign = {
     const callers = await makeCallers(admin, trust);
     let asked = 0;
     let wrong = 0;
-    for (const [serial, operation] of OPERATIONS.entries()) {
-      trust.progress(serial, OPERATIONS.length);
+    for (const [serial, operation] of FINITE_OPERATIONS.entries()) {
+      trust.progress(serial, FINITE_OPERATIONS.length);
       for (const [role, caller] of callers) {
         await renewOwn(admin);
         const replies = new Map<TableLocation, Reply>();
@@ -56,7 +56,7 @@ export const access: Campaign = {
     const accepted = await sendStorageSecrets(admin, trust);
     const tokens = await tryTokens(trust);
     return [
-      info('operations', OPERATIONS.length),
+      info('operations', FINITE_OPERATIONS.length),
       info('roles', callers.size),
       info('questions', asked),
       none('wrong answers, or foreign told from absent', wrong),
@@ -109,7 +109,8 @@ async function renewOwn(admin: HttpClient): Promise<void> {
 async function ask(caller: HttpClient, operation: Operation, place: string): Promise<Reply> {
   const isTable = operation.target === 'table' || operation.target === 'new-table';
   const id = isTable ? `${place}$t` : place;
-  const path = operation.path.replace(':id', id).replaceAll(/:\w+/g, 'some_idx');
+  const query = operation.reportsAccess === true ? `?table=${place}$t` : '';
+  const path = operation.path.replace(':id', id).replaceAll(/:\w+/g, 'some_idx') + query;
   const headers = { 'x-request-id': 'same' };
   if (operation.methods[0] === 'GET') return caller.get(path, headers);
   if (operation.body.kind === 'arrow') return caller.arrow(path, sampleStream(1), headers);
@@ -139,14 +140,22 @@ function findFault(
       return status === 401 || status === 403 || isMissing(operation, status, json) ? 'should be permitted' : undefined;
     }
     case 'database':
+      if (operation.reportsAccess === true)
+        return status === (place === 'own' ? 200 : 404) ? undefined : 'should be hidden';
       // Its body names tables of the root, which they do not see, or none.
-      if (operation.authorizesTables === true) return [400, 403, 404].includes(status) ? undefined : 'should be hidden';
+      if (operation.authorizesTables === true)
+        return [400, 403, 404].includes(status) || isEmptyList(json) ? undefined : 'should be hidden';
       return operation.permission === 'see' || status === 403 ? undefined : 'should be 403: the database is not theirs';
     case 'server':
       if (operation.permission === 'see') return undefined;
       if (isEnough) return status === 401 ? 'should be permitted' : undefined;
       return status === 403 ? undefined : 'should be 403';
   }
+}
+
+function isEmptyList(json: object): boolean {
+  const lists = Object.values(json).filter((value) => Array.isArray(value));
+  return lists.length > 0 && lists.every((list) => list.length === 0);
 }
 
 /** A new namespace at the root is in the root, which the caller may see and not change. */
@@ -165,7 +174,8 @@ function isMissing({ target }: Operation, status: number, json: { code?: number 
 
 function isToldApart(operation: Operation, replies: ReadonlyMap<TableLocation, Reply>): boolean {
   const [foreign, absent] = [replies.get('foreign'), replies.get('absent')];
-  if (operation.target === 'server' || operation.target === 'database' || foreign === undefined || absent === undefined)
+  const namesNothing = operation.target === 'server' || operation.target === 'database';
+  if ((namesNothing && operation.reportsAccess === undefined) || foreign === undefined || absent === undefined)
     return false;
   const steady = ({ status, headers, text }: Reply): string =>
     JSON.stringify([status, { ...headers, date: '' }, text]).replaceAll('them', 'none');

@@ -38,6 +38,8 @@ export interface FaultTally {
   doubledAtMark: number;
   /** Refused at the first attempt, and applied. */
   refusedAndApplied: number;
+  /** Derived data that differs from what it is derived from, also after it was brought up to date. */
+  notFollowing: number;
   unexpected: number;
   /** The server did not come back, or a table could not be read. */
   unavailable: number;
@@ -74,6 +76,7 @@ export async function runTrial(rig: Rig, trial: Trial, at: { table: string; tall
   }
   if (write.isRepeatable && outcomes.every((outcome) => outcome === 'done'))
     await sendOnPurpose(rig, trial, at, applied);
+  await compareDerived(rig, trial, at);
   await attempt(server.admin.post(`/v1/table/${table}/drop`, {}));
   return isInjected;
 }
@@ -92,11 +95,15 @@ export async function replaceWorker({ server }: Rig): Promise<void> {
 
 const READS_MAX = 3;
 
-/** A kill after the answer may break the connection of the read. */
 async function readApplied({ server }: Rig, { write }: Trial, table: string): Promise<readonly Applied[]> {
+  return retried(async () => write.read(server.admin, table));
+}
+
+/** A kill after the answer may break the connection of the read. */
+async function retried<Value>(read: () => Promise<Value>): Promise<Value> {
   for (let reads = 1; ; reads += 1) {
     try {
-      return await write.read(server.admin, table);
+      return await read();
     } catch (error) {
       if (reads === READS_MAX) throw error;
       await sleep(PAUSE_MILLISECONDS);
@@ -122,6 +129,19 @@ async function sendOnPurpose(
     tally.swallowed += 1;
     tally.blame('swallowed', `${describe(trial)}, member ${member}: applied ${was} times before, ${times} after`);
   }
+}
+
+async function compareDerived(
+  { server }: Rig,
+  trial: Trial,
+  { table, tally }: { table: string; tally: FaultTally },
+): Promise<void> {
+  const follows = await retried(async () => trial.write.follows?.(server.admin, table));
+  if (follows === undefined) return;
+  tally.compared += 1;
+  if (follows) return;
+  tally.notFollowing += 1;
+  tally.blame('derived data', `${describe(trial)}: differs from what it is derived from after another run`);
 }
 
 interface Sending {

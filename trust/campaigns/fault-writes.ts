@@ -3,13 +3,14 @@ import type { HttpClient, Reply } from '../http.ts';
 import { stageVersion } from '../../test/support/staged-version.ts';
 import type { StagedVersion } from '../../test/support/staged-version.ts';
 import { intRows, readRows, requireOk } from '../rows.ts';
+import { DERIVED_WRITES } from './fault-derived.ts';
 import { listTables } from './kill-writers.ts';
 
 /** How often a request was applied; `torn` when a part of it is visible, or a value that was never written. */
 export type Applied = number | 'torn';
 
-type Headers = Readonly<Record<string, string>>;
-type Rows = Awaited<ReturnType<typeof readRows>>;
+export type Headers = Readonly<Record<string, string>>;
+export type Rows = Awaited<ReturnType<typeof readRows>>;
 
 /** One kind of write, sent to a separate table. */
 export interface FaultWrite {
@@ -22,6 +23,8 @@ export interface FaultWrite {
   send(client: HttpClient, table: string, member: number, headers: Headers): Promise<Reply>;
   /** For each member. */
   read(client: HttpClient, table: string): Promise<readonly Applied[]>;
+  /** Of derived data: brought up to date once more, does it equal what it is derived from? */
+  follows?(client: HttpClient, table: string): Promise<boolean>;
 }
 
 export const CHUNK_BYTES = 1024 ** 2;
@@ -323,4 +326,5 @@ export const FAULT_WRITES: readonly FaultWrite[] = [
     post: () => ['index/by_id/drop', {}],
     read: async (client, table) => 1 - (await readIndexes(client, table)),
   }),
+  ...DERIVED_WRITES,
 ];

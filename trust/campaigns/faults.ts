@@ -11,7 +11,7 @@ import { CHUNK_BYTES, FAULT_WRITES } from './fault-writes.ts';
 import type { FaultWrite } from './fault-writes.ts';
 
 const SERVERS = 2;
-const FULL_SECONDS = 330;
+const FULL_SECONDS = 480;
 const SHORT_SECONDS = 35;
 
 /** Every kind of write is interrupted at every point; then what was answered is compared with what is there. */
@@ -161,7 +161,14 @@ function newTally(trust: Trust): FaultTally {
     swallowed: 0,
   };
   const doubled = { torn: 0, doubledKeyed: 0, doubledKeyless: 0, doubledAtMark: 0, refusedAndApplied: 0 };
-  return { ...counts, ...doubled, unexpected: 0, unavailable: 0, blame: (kind, detail) => trust.blame(kind, detail) };
+  return {
+    ...counts,
+    ...doubled,
+    notFollowing: 0,
+    unexpected: 0,
+    unavailable: 0,
+    blame: (kind, detail) => trust.blame(kind, detail),
+  };
 }
 
 function toFigures(
@@ -185,6 +192,7 @@ function toFigures(
     none('doubled, without a key', tally.doubledKeyless),
     info('doubled by a kill between mark and first byte', tally.doubledAtMark),
     none('refused and applied', tally.refusedAndApplied),
+    none('derived data unlike its source', tally.notFollowing),
     none('unexpected answers', tally.unexpected),
     none('server or table not available afterwards', tally.unavailable),
     ...[...counts].toSorted().map(([name, count]) => info(name, count)),

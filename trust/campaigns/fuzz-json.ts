@@ -1,6 +1,6 @@
 import { readdir } from 'node:fs/promises';
 import { dirname } from 'node:path';
-import { OPERATIONS } from '../../src/operations/registry.ts';
+import { FINITE_OPERATIONS } from '../model/finite-operations.ts';
 import type { Operation } from '../../src/operations/operation.ts';
 import { seededRandom } from '../../test/support/arrow-fixtures.ts';
 import { sampleStream } from '../../test/support/arrow-tables.ts';
@@ -38,7 +38,7 @@ export const fuzzJson: Campaign = {
       trust.progress(index, count);
       if (index % RENEW_EVERY === 0) await renewTables(admin);
       const random = seededRandom(trust.seed + index);
-      const operation = OPERATIONS[index % OPERATIONS.length] as Operation;
+      const operation = FINITE_OPERATIONS[index % FINITE_OPERATIONS.length] as Operation;
       const where = `seed ${trust.seed + index}, ${operation.id}`;
       const body = spoil(JSON.stringify(makeOperationBody(operation, random) ?? null), random);
       try {
@@ -55,7 +55,7 @@ export const fuzzJson: Campaign = {
     const found = await readdir(outside);
     return [
       atLeast('JSON bodies', count, trust.size(100_000, 2500)),
-      info('operations', OPERATIONS.length),
+      info('operations', FINITE_OPERATIONS.length),
       info(
         'statuses',
         [...statuses]

@@ -61,7 +61,11 @@ export function makeWriters(parts: WriterParts): readonly Writer[] {
 }
 
 /** The answers that say for certain that nothing was done, beside which every 4xx is unexpected. */
-async function outcomeOf(reply: Promise<Reply>, tally: Tally, refusals: readonly number[] = []): Promise<Outcome> {
+export async function outcomeOf(
+  reply: Promise<Reply>,
+  tally: Tally,
+  refusals: readonly number[] = [],
+): Promise<Outcome> {
   const answer = await attempt(reply);
   if (answer?.status === 200) {
     tally.acknowledged += 1;

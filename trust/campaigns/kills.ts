@@ -4,6 +4,7 @@ import type { Campaign, Figure, Trust } from '../campaign.ts';
 import { atLeast, atMost, none, onQuietMachine, info } from '../campaign.ts';
 import { startProbe } from '../probe.ts';
 import type { TrustServer } from '../server.ts';
+import { derivedWriter } from './kill-derived.ts';
 import { makeWriters } from './kill-writers.ts';
 import type { Tally, Writer } from './kill-writers.ts';
 
@@ -91,7 +92,8 @@ interface Round {
 /** Tables of its own each time: those of a thousand versions would measure something else. */
 async function runRound(options: Round): Promise<void> {
   const { server, tally, random, round, endAt, killedBefore, writesPerKill, killed } = options;
-  const writers = makeWriters({ client: server.admin, round, tally });
+  const parts = { client: server.admin, round, tally };
+  const writers = [...makeWriters(parts), derivedWriter(parts)];
   for (const writer of writers) await writer.prepare();
   const state = { isOver: false };
   const work = writers.map(async (writer) => keepWriting(writer, state));

@@ -1,5 +1,5 @@
 import { SignJWT, exportSPKI, generateKeyPair } from 'jose';
-import { OPERATIONS } from '../../src/operations/registry.ts';
+import { FINITE_OPERATIONS } from '../model/finite-operations.ts';
 import { startIdentityProvider } from '../../test/support/identity-provider.ts';
 import type { IdentityProvider } from '../../test/support/identity-provider.ts';
 import { sampleStream } from '../../test/support/arrow-tables.ts';
@@ -26,7 +26,7 @@ export async function tryTokens(trust: Trust): Promise<readonly Figure[]> {
     trust.scanner.plant(good, ...secretsOf(bad));
     let wrong = 0;
     let asked = 0;
-    for (const operation of OPERATIONS) {
+    for (const operation of FINITE_OPERATIONS) {
       const path = operation.path.replace(':id', 'some').replaceAll(/:\w+/g, 'some_idx');
       for (const [name, headers] of Object.entries({ good: { authorization: `Bearer ${good}` }, ...bad })) {
         const client = server.admin.as(headers);

@@ -36,6 +36,14 @@ try:
     CLASSES += [Job, AsyncJob]
 except ImportError:
     pass
+try:
+    # Without this, a release refuses all views of a service.
+    AsyncConnection.create_materialized_view_async
+    from lancedb.materialized_view import AsyncMaterializedView, MaterializedView
+
+    CLASSES += [MaterializedView, AsyncMaterializedView]
+except (AttributeError, ImportError):
+    pass
 
 
 def has(check):

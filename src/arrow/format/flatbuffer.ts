@@ -81,7 +81,7 @@ export class Flatbuffer {
     try {
       return UTF8.decode(this.bytes.subarray(vector.start, vector.start + vector.count));
     } catch {
-      return this.refuse('holds text that is not valid UTF-8');
+      return this.refuse('contains text that is not valid UTF-8');
     }
   }
 
@@ -101,14 +101,14 @@ export class Flatbuffer {
   /** Text that is shared by many tables counts each time: no honest writer needs more than the message is long. */
   spend(textBytes: number): void {
     this.#textBytesRemaining -= textBytes;
-    if (this.#textBytesRemaining < 0) this.refuse('refers to the same text too often');
+    if (this.#textBytesRemaining < 0) this.refuse('refers to the same text too many times');
   }
 
   /** No valid length or offset exceeds 2^53, so a number is exact. */
   i64(at: number): number {
     this.#check(at, 8);
     const value = this.bytes.readInt32LE(at + 4) * 4294967296 + this.bytes.readUInt32LE(at);
-    if (!Number.isSafeInteger(value)) this.refuse('holds a number that is out of range');
+    if (!Number.isSafeInteger(value)) this.refuse('contains a number that is out of range');
     return value;
   }
 
@@ -139,7 +139,7 @@ export class Flatbuffer {
   }
 
   #check(at: number, length: number): void {
-    if (at < 0 || at + length > this.bytes.length) this.refuse('has metadata that points outside of itself');
+    if (at < 0 || at + length > this.bytes.length) this.refuse('has metadata that points outside the message');
   }
 }
 

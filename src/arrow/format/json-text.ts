@@ -50,7 +50,8 @@ class JsonText {
 
   #nested(read: () => void): void {
     this.#depth += 1;
-    if (this.#depth > JSON_DEPTH_MAX) throw new JsonFault(`nests JSON more than ${JSON_DEPTH_MAX} levels deep`);
+    if (this.#depth > JSON_DEPTH_MAX)
+      throw new JsonFault(`contains JSON that is nested more than ${JSON_DEPTH_MAX} levels deep`);
     this.#at += 1;
     read();
     this.#depth -= 1;
@@ -83,7 +84,7 @@ class JsonText {
     let hasEscapes = false;
     let end = start;
     for (; this.#bytes[end] !== QUOTE; end += 1) {
-      if (end >= this.#bytes.length) throw new JsonFault('is not JSON: it ends inside a string');
+      if (end >= this.#bytes.length) throw new JsonFault('is not valid JSON: it ends inside a string');
       if (this.#bytes[end] !== BACKSLASH) continue;
       hasEscapes = true;
       end += 1;
@@ -105,7 +106,7 @@ class JsonText {
     }
     // The engine would store null.
     if (!Number.isFinite(Number(token)))
-      throw new JsonFault(`holds the number ${quoteForMessage(token)}, which is too large`);
+      throw new JsonFault(`contains the number ${quoteForMessage(token)}, which is too large`);
   }
 
   #skips(byte: number): boolean {
@@ -120,8 +121,8 @@ class JsonText {
   }
 
   #refuse(wanted: string): never {
-    const found = this.#bytes[this.#at] === undefined ? 'its end' : this.#found();
-    throw new JsonFault(`is not JSON: it has ${found} where ${wanted} is expected`);
+    const found = this.#bytes[this.#at] === undefined ? 'the end' : this.#found();
+    throw new JsonFault(`is not valid JSON: expected ${wanted}, found ${found}`);
   }
 
   #found(): string {
@@ -159,11 +160,11 @@ const ESCAPED: Readonly<Record<string, string>> = {
 function resolveEscapes(text: string): string {
   const resolved = text.replace(/\\(?:u([\da-f]{4})|(.))/gis, (escape, code?: string, character = '') => {
     const found = code === undefined ? ESCAPED[character] : String.fromCharCode(Number.parseInt(code, 16));
-    if (found === undefined) throw new JsonFault(`is not JSON: it has ${quoteForMessage(escape)}, which is no escape`);
+    if (found === undefined)
+      throw new JsonFault(`is not valid JSON: ${quoteForMessage(escape)} is not an escape sequence`);
     return found;
   });
   // The engine would store the escape itself.
-  if (/\p{Surrogate}/u.test(resolved))
-    throw new JsonFault('has an escape for half of a surrogate pair, which is no character');
+  if (/\p{Surrogate}/u.test(resolved)) throw new JsonFault('contains an escape sequence for an unpaired surrogate');
   return resolved;
 }

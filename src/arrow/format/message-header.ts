@@ -1,5 +1,6 @@
 import { EMPTY_VECTOR, Flatbuffer } from './flatbuffer.ts';
 import type { MessageContext, Vector } from './flatbuffer.ts';
+import { formatCount } from '../../model/value-text.ts';
 
 /** The union tags of `MessageHeader` in the format's Message.fbs that a stream of tables may hold. */
 export const HEADER_KIND = { schema: 1, dictionaryBatch: 2, recordBatch: 3 } as const;
@@ -23,7 +24,7 @@ export function readMessageHeader(metadata: Buffer, context: MessageContext): Me
   const table = flatbuffer.tableField(root, 2) ?? context.refuse('has no header');
   const bodyBytes = flatbuffer.i64Field(root, 3);
   if (bodyBytes < 0 || bodyBytes % 8 !== 0) {
-    context.refuse(`declares a body of ${bodyBytes} bytes`, 'Bodies are padded to a multiple of 8 bytes.');
+    context.refuse(`declares a body of ${bodyBytes} bytes`, 'Pad bodies to a multiple of 8 bytes.');
   }
   return { flatbuffer, kind: flatbuffer.u8Field(root, 1), table, version: flatbuffer.i16Field(root, 0), bodyBytes };
 }
@@ -46,7 +47,7 @@ export function readBatchHeader(message: MessageHeader, table: number, rowsMax: 
   const { flatbuffer, bodyBytes } = message;
   const rows = flatbuffer.i64Field(table, 0);
   if (rows < 0 || rows > rowsMax) {
-    const hint = `At most ${rowsMax} rows fit in one batch; send more and smaller batches.`;
+    const hint = `A batch can have at most ${formatCount(rowsMax)} rows; send more, smaller batches.`;
     flatbuffer.refuse(`declares ${rows} rows`, hint);
   }
   const nodes = flatbuffer.vectorField(table, 1, PAIR_BYTES);
@@ -59,9 +60,9 @@ export function readBatchHeader(message: MessageHeader, table: number, rowsMax: 
 function readCodec(flatbuffer: Flatbuffer, table: number): BatchHeader['codec'] {
   const compression = flatbuffer.tableField(table, 3);
   if (compression === undefined) return 'none';
-  if (flatbuffer.u8Field(compression, 1) !== 0) flatbuffer.refuse('uses an unknown method of compression');
+  if (flatbuffer.u8Field(compression, 1) !== 0) flatbuffer.refuse('uses an unknown compression method');
   const codec = flatbuffer.u8Field(compression, 0);
   if (codec === 0) return 'lz4';
   if (codec === 1) return 'zstd';
-  return flatbuffer.refuse(`uses the unknown compression ${codec}`, 'LZ4 frames and ZSTD are read.');
+  return flatbuffer.refuse(`uses the unknown compression ${codec}`, 'Use LZ4 frames or ZSTD.');
 }

@@ -105,8 +105,8 @@ export class DictionaryMerge {
     if (Math.max(0, ...newIndices) >= 2 ** (signed ? bits - 1 : bits)) {
       throw new ServiceError(
         'Unsupported',
-        `The column ${quoteForMessage(field.name)} has more different values than the indices of its dictionary can count.`,
-        { hint: 'Ask for an Arrow stream, which may change its dictionaries on the way.' },
+        `The column ${quoteForMessage(field.name)} has more distinct values than the index type of its dictionary can count.`,
+        { hint: 'Request an Arrow stream, in which dictionaries can change between batches.' },
       );
     }
     rewriteIndices(indices.subarray(0, (column.length * bits) / 8), bits / 8, newIndices);

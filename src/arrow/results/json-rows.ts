@@ -55,9 +55,10 @@ export function writeValues(file: Buffer): Generator<readonly string[]> {
   });
 }
 
-type ToRowWriter<Row> = (columns: readonly ResultColumn[], dictionaryOf: FindDictionary) => (row: number) => Row;
+export type ToRowWriter<Row> = (columns: readonly ResultColumn[], dictionaryOf: FindDictionary) => (row: number) => Row;
 
-function* writeRows<Row>(bytes: Buffer, toWriter: ToRowWriter<Row>): Generator<Row> {
+/** What the function that `toWriter` gives for each batch makes of every row. */
+export function* writeRows<Row>(bytes: Buffer, toWriter: ToRowWriter<Row>): Generator<Row> {
   const file = readResultFile(bytes);
   const { schema, dictionaries } = readResultSchema(file.schema);
   const values = new Map<number, ResultColumn>();
@@ -67,7 +68,7 @@ function* writeRows<Row>(bytes: Buffer, toWriter: ToRowWriter<Row>): Generator<R
   }
   const dictionaryOf = (column: ResultColumn): ResultColumn => {
     const found = values.get(dictionaries.idOf.get(column.type) ?? -1);
-    if (found === undefined) throw new ServiceError('Internal', 'A result of the storage engine lacks a dictionary.');
+    if (found === undefined) throw new ServiceError('Internal', 'A result of the storage engine has no dictionary.');
     return found;
   };
   for (const { header, body } of file.batches) {
@@ -80,7 +81,7 @@ function* writeRows<Row>(bytes: Buffer, toWriter: ToRowWriter<Row>): Generator<R
 type JsonWriter = (row: number) => string;
 
 /** Values of a dictionary, by the type of the column that uses it. */
-type FindDictionary = (column: ResultColumn) => ResultColumn;
+export type FindDictionary = (column: ResultColumn) => ResultColumn;
 
 const NULL = 'null';
 const UUID_EXTENSION = 'arrow.uuid';
@@ -90,7 +91,7 @@ const FRACTION_DIGITS: Readonly<Record<TimeUnit, number>> = { s: 0, ms: 3, us: 6
  * How the values of a column are written: integers and decimals as numbers with all their digits, numbers that JSON lacks
  * as text (`"NaN"`), bytes in base64, dates and timestamps in ISO 8601, durations as a count of their unit.
  */
-function jsonWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWriter {
+export function jsonWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWriter {
   const write = valueWriter(column, dictionaryOf);
   return column.validity === undefined ? write : (row) => (isValid(column, row) ? write(row) : NULL);
 }

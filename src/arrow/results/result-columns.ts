@@ -33,7 +33,7 @@ export function readColumns(
 
 export function readDictionaryColumn({ header, body }: ResultMessage, field: Field | undefined): ResultColumn {
   const table = header.flatbuffer.tableField(header.table, 1);
-  if (field === undefined || table === undefined) return header.flatbuffer.refuse('is of no column');
+  if (field === undefined || table === undefined) return header.flatbuffer.refuse('belongs to no column');
   const [column] = readColumns(header, table, [field], body);
   return column ?? header.flatbuffer.refuse('has no values');
 }
@@ -74,7 +74,7 @@ function readColumn(field: Field, batch: BatchBuffers): ResultColumn {
   if (type.kind === 'null') return { field, type, length, validity: undefined, buffers: [], children: [] };
   const bits = batch.nextBuffer().stored;
   const validity = nullCount === 0 || bits.length === 0 ? undefined : bits;
-  const unread = `holds a column of the kind ${type.kind} in a layout that is not read`;
+  const unread = `has a column of type ${type.kind} in an unsupported layout`;
   const count = bufferCount(type, batch) ?? batch.header.flatbuffer.refuse(unread);
   const buffers = Array.from({ length: count }, () => batch.nextBuffer().stored);
   const children = childFields(type).map((child) => readColumn(child, batch));

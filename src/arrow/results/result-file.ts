@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import { MessageContext } from '../format/flatbuffer.ts';
-import { FILE_START, toSchemaMessage } from '../format/footer.ts';
+import { Flatbuffer, MessageContext } from '../format/flatbuffer.ts';
+import { FILE_START, TRAILER_BYTES, toSchemaMessage } from '../format/footer.ts';
 import type { SchemaMessage } from '../format/footer.ts';
 import { CONTINUATION, HEADER_KIND, PREFIX_BYTES, readMessageHeader } from '../format/message-header.ts';
 import type { MessageHeader } from '../format/message-header.ts';
@@ -63,7 +63,7 @@ function* readMessages(file: Buffer): Generator<ResultMessage> {
     const bodyAt = at + metadataBytes;
     const header = readMessageHeader(file.subarray(at + PREFIX_BYTES, bodyAt), context);
     const end = bodyAt + header.bodyBytes;
-    if (end > file.length) context.refuse('is cut off');
+    if (end > file.length) context.refuse('is truncated');
     yield { header, bytes: file.subarray(at, end), metadataBytes, body: file.subarray(bodyAt, end) };
     at = end;
   }
@@ -71,7 +71,7 @@ function* readMessages(file: Buffer): Generator<ResultMessage> {
 
 /**
  * Removes the last column, one of plain numbers, by shortening the lists of the headers in place. Its bytes remain in the
- * body, unreferenced. The footer is not changed.
+ * body, unreferenced.
  */
 export function hideLastColumn(file: Buffer): Buffer {
   for (const { header } of readMessages(file)) {
@@ -81,13 +81,22 @@ export function hideLastColumn(file: Buffer): Buffer {
     // Validity and values.
     shorten(header, 'buffers', 2);
   }
+  const footerEnd = file.length - TRAILER_BYTES;
+  const footerAt = footerEnd - file.readInt32LE(footerEnd);
+  const flatbuffer = new Flatbuffer(file.subarray(footerAt, footerEnd), new MessageContext('The footer', footerAt));
+  const table = flatbuffer.tableField(flatbuffer.rootTable(), 1) ?? flatbuffer.refuse('has no schema');
+  shorten({ flatbuffer, table }, 'fields', 1);
   return file;
 }
 
 /** Slots of the lists in the tables of Schema.fbs and Message.fbs. */
 const LIST_SLOT = { fields: 1, nodes: 1, buffers: 2 } as const;
 
-function shorten({ flatbuffer, table }: MessageHeader, name: keyof typeof LIST_SLOT, by: number): void {
+function shorten(
+  { flatbuffer, table }: Pick<MessageHeader, 'flatbuffer' | 'table'>,
+  name: keyof typeof LIST_SLOT,
+  by: number,
+): void {
   const list = flatbuffer.vectorField(table, LIST_SLOT[name], 1);
   if (list === undefined || list.count < by) return flatbuffer.refuse('has no column to hide');
   flatbuffer.bytes.writeUInt32LE(list.count - by, list.start - 4);

@@ -27,7 +27,7 @@ export interface ReadSchema {
 
 export function readSchema(flatbuffer: Flatbuffer, table: number, bounds: SchemaBounds): ReadSchema {
   if (flatbuffer.i16Field(table, 0) !== 0) {
-    flatbuffer.refuse('declares big-endian data', 'Only little-endian Arrow data is read.');
+    flatbuffer.refuse('declares big-endian data', 'Send little-endian Arrow data.');
   }
   const reader = new FieldReader(flatbuffer, bounds);
   const fields = reader.readFields(table, 1, 1);
@@ -80,7 +80,7 @@ class FieldReader implements DictionaryTypes {
     const flatbuffer = this.#flatbuffer;
     this.#columns += 1;
     if (this.#columns > columnsMax) {
-      flatbuffer.refuse(`declares more than ${columnsMax} columns, nested ones counted`);
+      flatbuffer.refuse(`declares more than ${columnsMax} columns, including nested ones`);
     }
     if (depth > depthMax) flatbuffer.refuse(`nests columns more than ${depthMax} levels deep`);
     const name = flatbuffer.textField(table, 0) ?? '';
@@ -92,7 +92,7 @@ class FieldReader implements DictionaryTypes {
   #readFieldType(table: number, name: string, depth: number): DataType {
     const flatbuffer = this.#flatbuffer;
     const typeTable =
-      flatbuffer.tableField(table, 3) ?? flatbuffer.refuse(`gives no type for the column ${quoteForMessage(name)}`);
+      flatbuffer.tableField(table, 3) ?? flatbuffer.refuse(`has no type for the column ${quoteForMessage(name)}`);
     const children = this.readFields(table, 5, depth + 1);
     const type = readType(flatbuffer, { tag: flatbuffer.u8Field(table, 2), table: typeTable, children });
     const encoding = flatbuffer.tableField(table, 4);
@@ -103,7 +103,7 @@ class FieldReader implements DictionaryTypes {
     const flatbuffer = this.#flatbuffer;
     const indexTable =
       flatbuffer.tableField(encoding, 1) ??
-      flatbuffer.refuse(`gives no index type for the dictionary of the column ${quoteForMessage(name)}`);
+      flatbuffer.refuse(`has no index type for the dictionary of the column ${quoteForMessage(name)}`);
     const index = readIntType(flatbuffer, indexTable);
     const type: DataType = { kind: 'dictionary', index, value, ordered: flatbuffer.u8Field(encoding, 2) !== 0 };
     const id = flatbuffer.i64Field(encoding, 0);

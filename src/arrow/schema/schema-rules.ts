@@ -7,7 +7,7 @@ import { describeType } from './type-name.ts';
 
 /** Limits of tables beyond those of Arrow. Most of them the engine would accept, and then never read the table again. */
 export function checkSchemaRules(schema: Schema): void {
-  if (schema.fields.length === 0) refuse('The schema has no columns.', 'A table has at least one column.');
+  if (schema.fields.length === 0) refuse('The schema has no columns.', 'A table needs at least one column.');
   for (const field of schema.fields) checkColumnName(field.name, 'Rename the column in the stream.');
   checkSiblings(schema.fields, []);
   const needsVersion22 = needsStorageVersion22(schema);
@@ -36,7 +36,7 @@ function topLevelNameFault(name: string): string | undefined {
   if (name === '') return 'is empty';
   if (name.includes('.')) return 'contains a dot, which separates a struct from its fields';
   if (name.includes('`')) return 'contains a backtick, which the storage engine cannot read back';
-  if (RESERVED_NAMES.has(name)) return 'is reserved for what a query adds to its rows';
+  if (RESERVED_NAMES.has(name)) return 'is reserved for a column that queries add';
   return undefined;
 }
 
@@ -45,7 +45,7 @@ function checkSiblings(fields: readonly Field[], parent: readonly string[]): voi
   for (const { name } of fields) {
     if (names.has(name)) {
       const sentence = `The schema has more than one column named ${quotePath([...parent, name])}.`;
-      refuse(sentence, 'Columns beside each other need different names.');
+      refuse(sentence, 'Columns at the same level need different names.');
     }
     names.add(name);
   }
@@ -94,7 +94,7 @@ function keyFault(key: string, field: Field): string | undefined {
   if (key.startsWith('lance-') || key.startsWith('lance:') || key === 'packed') return 'belongs to the storage format';
   if (!key.startsWith(EXTENSION_PREFIX) || key === EXTENSION_NAME_KEY) return undefined;
   if (key !== EXTENSION_METADATA_KEY) return 'is not part of an Arrow extension type';
-  return field.metadata.has(EXTENSION_NAME_KEY) ? undefined : `needs ${quoteForMessage(EXTENSION_NAME_KEY)} beside it`;
+  return field.metadata.has(EXTENSION_NAME_KEY) ? undefined : `needs ${quoteForMessage(EXTENSION_NAME_KEY)} as well`;
 }
 
 function quotePath(path: readonly string[]): string {
@@ -115,7 +115,7 @@ function checkType(field: Field, path: readonly string[], needsVersion22: boolea
   const remedy = remedyFor(field.type) ?? (needsVersion22 ? remedyInVersion22(field.type) : undefined);
   if (remedy === undefined) return;
   const type = describeType(field.type);
-  refuse(`The column ${quotePath(path)} has the type ${type}, which the storage format cannot hold.`, remedy);
+  refuse(`The column ${quotePath(path)} has the type ${type}, which the storage format does not support.`, remedy);
 }
 
 /** What to send instead, or `undefined` when the type is fine. */
@@ -131,17 +131,17 @@ function remedyFor(type: DataType): string | undefined {
       return 'Send the values plain or dictionary-encoded.';
     case 'timestamp':
       return type.timezone?.includes(':')
-        ? 'Name the zone, such as "UTC" or "Etc/GMT-5"; an offset is not stored.'
+        ? 'Use the name of a time zone, such as "UTC" or "Etc/GMT-5"; offsets are not supported.'
         : undefined;
     case 'fixed-size-binary':
-      return type.bytes === 0 ? 'A fixed-size binary has at least one byte.' : undefined;
+      return type.bytes === 0 ? 'A fixed-size binary must have at least one byte.' : undefined;
     case 'dictionary':
       return ['bool', 'int', 'float', 'utf8', 'binary'].includes(type.value.kind)
         ? undefined
-        : 'Dictionaries hold strings, binary, booleans, integers or floats; send other values plain.';
+        : 'Only strings, binary, booleans, integers and floats can be dictionary-encoded; send other values plain.';
     case 'struct':
       // Written, it shifts the columns behind it, and the table cannot be read.
-      return type.children.length === 0 ? 'A struct has at least one field.' : undefined;
+      return type.children.length === 0 ? 'A struct needs at least one field.' : undefined;
     case 'list':
       return type.layout === 'view' || type.layout === 'large-view' ? 'Cast it to list or large list.' : undefined;
     case 'map':
@@ -154,22 +154,22 @@ function remedyFor(type: DataType): string | undefined {
 }
 
 function remedyForMap(entries: DataType, keysSorted: boolean): string | undefined {
-  if (keysSorted) return 'Send the map without the mark that its keys are sorted.';
+  if (keysSorted) return 'Send the map without the keysSorted flag.';
   const [key] = entries.kind === 'struct' ? entries.children : [];
   return key?.nullable === true ? 'Mark the keys of the map as not null.' : undefined;
 }
 
 /** Structs in a list of fixed size are written, and then not read beside other columns. */
 function remedyForFixedSizeList(length: number, item: DataType): string | undefined {
-  if (length === 0) return 'A fixed-size list has at least one item.';
+  if (length === 0) return 'A fixed-size list needs at least one item.';
   if (item.kind === 'bool' || item.kind === 'fixed-size-list' || findFixedWidth(item) !== undefined) return undefined;
-  return 'Items of a fixed-size list have a fixed width; send a list instead.';
+  return 'Items of a fixed-size list must have a fixed width; send a list instead.';
 }
 
 /** Numbers in dictionaries are written by storage version 2.2 in a form that it does not read. */
 function remedyInVersion22(type: DataType): string | undefined {
   if (type.kind !== 'dictionary' || (type.value.kind !== 'int' && type.value.kind !== 'float')) return undefined;
-  return 'A table with maps cannot hold dictionaries of numbers; send them plain.';
+  return 'A table with maps cannot have dictionaries of numbers; send them plain.';
 }
 
 function reaches(type: DataType, isMatch: (type: DataType) => boolean): boolean {

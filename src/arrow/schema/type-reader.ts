@@ -12,8 +12,8 @@ export function readType(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
   const { tag, table, children } = parts;
   const readNested = NESTED_TYPES[tag];
   if (readNested !== undefined) return readNested(flatbuffer, parts);
-  const read = PLAIN_TYPES[tag] ?? flatbuffer.refuse(`holds a column of the unknown Arrow type ${tag}`);
-  if (children.length > 0) flatbuffer.refuse('holds a column of a plain type that has children');
+  const read = PLAIN_TYPES[tag] ?? flatbuffer.refuse(`has a column of the unknown Arrow type ${tag}`);
+  if (children.length > 0) flatbuffer.refuse('has a column of a plain type with children');
   return read(flatbuffer, table);
 }
 
@@ -61,12 +61,12 @@ export function readIntType(flatbuffer: Flatbuffer, table: number): IntType {
   const bits = flatbuffer.i32Field(table, 0);
   const signed = flatbuffer.u8Field(table, 1) !== 0;
   if (bits === 8 || bits === 16 || bits === 32 || bits === 64) return { kind: 'int', bits, signed };
-  return flatbuffer.refuse(`holds an integer column of ${bits} bits`, 'Integers have 8, 16, 32 or 64 bits.');
+  return flatbuffer.refuse(`has an integer column of ${bits} bits`, 'Integers must have 8, 16, 32 or 64 bits.');
 }
 
 function readFloat(flatbuffer: Flatbuffer, table: number): DataType {
   const precision = flatbuffer.i16Field(table, 0);
-  const bits = FLOAT_BITS[precision] ?? flatbuffer.refuse(`holds a float column of the unknown precision ${precision}`);
+  const bits = FLOAT_BITS[precision] ?? flatbuffer.refuse(`has a float column of the unknown precision ${precision}`);
   return { kind: 'float', bits };
 }
 
@@ -78,8 +78,8 @@ function readDecimal(flatbuffer: Flatbuffer, table: number): DataType {
   const hasWidth = bits === 32 || bits === 64 || bits === 128 || bits === 256;
   if (!hasWidth || precision < 1 || precision > (DECIMAL_DIGITS[bits] ?? 0) || scale < -128 || scale > precision) {
     return flatbuffer.refuse(
-      `holds a decimal column of ${bits} bits, precision ${precision} and scale ${scale}`,
-      'A decimal of 128 bits has a precision of 1 to 38, one of 256 bits 1 to 76, and a scale up to its precision.',
+      `has a decimal column of ${bits} bits, precision ${precision} and scale ${scale}`,
+      'The precision must be 1 to 38 for 128 bits and 1 to 76 for 256 bits; the scale must not exceed it.',
     );
   }
   return { kind: 'decimal', bits, precision, scale };
@@ -89,7 +89,7 @@ function readDate(flatbuffer: Flatbuffer, table: number): DataType {
   const unit = flatbuffer.i16Field(table, 0, 1);
   if (unit === 0) return { kind: 'date', unit: 'day' };
   if (unit === 1) return { kind: 'date', unit: 'ms' };
-  return flatbuffer.refuse(`holds a date column of the unknown unit ${unit}`);
+  return flatbuffer.refuse(`has a date column of the unknown unit ${unit}`);
 }
 
 function readTime(flatbuffer: Flatbuffer, table: number): DataType {
@@ -97,42 +97,42 @@ function readTime(flatbuffer: Flatbuffer, table: number): DataType {
   const bits = flatbuffer.i32Field(table, 1, 32);
   if (bits === 32 && (unit === 's' || unit === 'ms')) return { kind: 'time', bits, unit };
   if (bits === 64 && (unit === 'us' || unit === 'ns')) return { kind: 'time', bits, unit };
-  const hint = 'Seconds and milliseconds take 32 bits, microseconds and nanoseconds 64.';
-  return flatbuffer.refuse(`holds a time column of ${bits} bits in ${unit}`, hint);
+  const hint = 'Seconds and milliseconds need 32 bits, microseconds and nanoseconds 64.';
+  return flatbuffer.refuse(`has a time column of ${bits} bits in ${unit}`, hint);
 }
 
 function readInterval(flatbuffer: Flatbuffer, table: number): DataType {
   const unit = INTERVAL_UNITS[flatbuffer.i16Field(table, 0)];
-  return { kind: 'interval', unit: unit ?? flatbuffer.refuse('holds an interval column of an unknown unit') };
+  return { kind: 'interval', unit: unit ?? flatbuffer.refuse('has an interval column of an unknown unit') };
 }
 
 function readFixedSizeBinary(flatbuffer: Flatbuffer, table: number): DataType {
   const bytes = flatbuffer.i32Field(table, 0);
-  if (bytes < 0) flatbuffer.refuse(`holds a fixed-size binary column of ${bytes} bytes`);
+  if (bytes < 0) flatbuffer.refuse(`has a fixed-size binary column of ${bytes} bytes`);
   return { kind: 'fixed-size-binary', bytes };
 }
 
 function readFixedSizeList(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
   const length = flatbuffer.i32Field(parts.table, 0);
-  if (length < 0) flatbuffer.refuse(`holds a fixed-size list column of ${length} items`);
+  if (length < 0) flatbuffer.refuse(`has a fixed-size list column of ${length} items`);
   return { kind: 'fixed-size-list', length, item: onlyChild(flatbuffer, parts) };
 }
 
 function readMap(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
   const entries = onlyChild(flatbuffer, parts);
   if (entries.type.kind !== 'struct' || entries.type.children.length !== 2) {
-    flatbuffer.refuse('holds a map column whose entries are not a struct of key and value');
+    flatbuffer.refuse('has a map column whose entries are not a struct of key and value');
   }
   return { kind: 'map', entries, keysSorted: flatbuffer.u8Field(parts.table, 0) !== 0 };
 }
 
 function readTimeUnit(flatbuffer: Flatbuffer, table: number, missing: number): TimeUnit {
   const unit = flatbuffer.i16Field(table, 0, missing);
-  return TIME_UNITS[unit] ?? flatbuffer.refuse(`holds a column of the unknown time unit ${unit}`);
+  return TIME_UNITS[unit] ?? flatbuffer.refuse(`has a column of the unknown time unit ${unit}`);
 }
 
 function onlyChild(flatbuffer: Flatbuffer, { children }: TypeParts): Field {
   const [child] = children;
   if (child !== undefined && children.length === 1) return child;
-  return flatbuffer.refuse(`holds a list or map column with ${children.length} children`, 'It has exactly one.');
+  return flatbuffer.refuse(`has a list or map column with ${children.length} children`, 'It must have exactly one.');
 }

@@ -1,4 +1,5 @@
 import type { ArrowLimits } from '../../model/limits.ts';
+import { formatByteLimit } from '../../model/value-text.ts';
 import type { MessageContext } from '../format/flatbuffer.ts';
 import { decodeLz4Frame, lz4DecodedBytesMax } from '../format/lz4-frame.ts';
 import { PAIR_BYTES } from '../format/message-header.ts';
@@ -22,12 +23,12 @@ export class DecodedBudget {
     const { decodedBytesMax, decodedRatioMax, decodedFloorBytes } = this.#limits;
     this.#decodedBytes += bytes;
     if (this.#decodedBytes > decodedBytesMax) {
-      const fault = `brings the stream to more than ${decodedBytesMax} bytes of decoded data`;
+      const fault = `exceeds the limit of ${formatByteLimit(decodedBytesMax)} of decoded data per stream`;
       context.refuse(fault, 'Send the rows in several requests.');
     }
     const isBloated = this.#decodedBytes > this.receivedBytes * decodedRatioMax;
     if (isBloated && this.#decodedBytes > decodedFloorBytes) {
-      const fault = `brings the stream to more than ${decodedRatioMax} times as much decoded data as was received`;
+      const fault = `exceeds the limit of ${decodedRatioMax} decoded bytes per received byte`;
       context.refuse(fault, 'Send the rows with less compression, or in several requests.');
     }
   }
@@ -62,6 +63,8 @@ export class BatchBuffers {
   readonly header: BatchHeader;
   /** Of the buffers walked so far. */
   decodedBytes = 0;
+  /** Whether the metadata of the message are no longer those that arrived. */
+  isCompleted = false;
   readonly #body: Buffer;
   readonly #budget: DecodedBudget | undefined;
   #nodesRead = 0;
@@ -107,13 +110,23 @@ export class BatchBuffers {
     return buffer;
   }
 
+  /** From now on the metadata give the last buffer, which is empty, the bytes of the one before it. */
+  shareBytesOfPrevious(): BodyBuffer {
+    const { flatbuffer, buffers } = this.header;
+    const last = buffers.start + PAIR_BYTES * (this.#buffersRead - 1);
+    flatbuffer.bytes.copyWithin(last, last - PAIR_BYTES, last);
+    this.isCompleted = true;
+    this.#buffersRead -= 1;
+    return this.nextBuffer();
+  }
+
   /** How many data buffers the next column of views has. */
   nextVariadicCount(): number {
     const { flatbuffer, variadicCounts, buffers } = this.header;
-    if (this.#countsRead >= variadicCounts.count) flatbuffer.refuse('gives no buffer count for a view column');
+    if (this.#countsRead >= variadicCounts.count) flatbuffer.refuse('has no buffer count for a view column');
     const count = flatbuffer.i64(variadicCounts.start + 8 * this.#countsRead);
     this.#countsRead += 1;
-    if (count < 0 || count > buffers.count) flatbuffer.refuse(`gives a view column ${count} buffers`);
+    if (count < 0 || count > buffers.count) flatbuffer.refuse(`has ${count} buffers for a view column`);
     return count;
   }
 
@@ -128,12 +141,12 @@ export class BatchBuffers {
     const { codec, flatbuffer } = this.header;
     if (codec !== 'lz4') return undefined;
     if (bytes > INSPECTED_BYTES_MAX) {
-      const fault = `has ${bytes} compressed bytes in one buffer that has to be looked into`;
+      const fault = `has a compressed buffer of ${bytes} bytes, which is too large to check`;
       flatbuffer.refuse(fault, 'Send smaller batches, or the column without compression.');
     }
     const decoded = Buffer.alloc(bytes);
     if (decodeLz4Frame(buffer.stored, decoded)) return decoded;
-    return flatbuffer.refuse('has a compressed buffer that does not decode');
+    return flatbuffer.refuse('has a compressed buffer that cannot be decoded');
   }
 
   /** A less careful reader would assign left-over entries to the next column. */
@@ -142,7 +155,7 @@ export class BatchBuffers {
     if (this.#nodesRead !== nodes.count) flatbuffer.refuse('describes more columns than the schema has');
     if (this.#buffersRead !== buffers.count) flatbuffer.refuse('lists more buffers than its columns need');
     if (this.#countsRead !== variadicCounts.count) {
-      flatbuffer.refuse('gives buffer counts for more view columns than the schema has');
+      flatbuffer.refuse('has buffer counts for more view columns than the schema has');
     }
   }
 
@@ -157,7 +170,7 @@ export class BatchBuffers {
       const bytesMax =
         lz4DecodedBytesMax(content) ?? flatbuffer.refuse('has a compressed buffer that is not an LZ4 frame');
       if (bytesMax > decodedBytes + LZ4_SLACK_BYTES) {
-        flatbuffer.refuse(`has an LZ4 frame that may decode to ${bytesMax} bytes where ${decodedBytes} are declared`);
+        flatbuffer.refuse(`has an LZ4 frame that may decode to ${bytesMax} bytes but declares ${decodedBytes}`);
       }
     }
     return { stored: content, isCompressed: true, decodedBytes };

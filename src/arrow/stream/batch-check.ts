@@ -50,7 +50,7 @@ class ColumnWalk {
     this.#path.push(field.name);
     const node = this.#buffers.nextNode();
     if (rows !== undefined && node.length !== rows) {
-      this.#refuse(`has ${node.length} rows where ${rows} are declared`);
+      this.#refuse(`has ${node.length} rows instead of the declared ${rows}`);
     }
     const nulls = this.#readNulls(field, node);
     if (nulls !== undefined && parent === undefined) this.#schema.nullColumns?.add(field.name);
@@ -62,7 +62,7 @@ class ColumnWalk {
 
   #readNulls(field: Field, node: FieldNode): Nulls | undefined {
     if (field.type.kind === 'null') {
-      if (node.nullCount !== node.length) this.#refuse('is of nulls only but counts rows that are not null');
+      if (node.nullCount !== node.length) this.#refuse('has the null type but counts rows that are not null');
       return { node, bitmap: undefined };
     }
     const bitmap = this.#buffers.nextBuffer();
@@ -76,7 +76,7 @@ class ColumnWalk {
     if (parent?.kind !== 'struct' || parent.nulls === undefined) return;
     const row = this.#findNull(parent.nulls);
     const where = row === undefined ? '' : ` in row ${row}`;
-    this.#refuse(`is of nulls only, in a struct that is null${where}`, 'Give the field a type, or leave it out.');
+    this.#refuse(`has the null type, in a struct that is null${where}`, 'Give the field a type, or omit it.');
   }
 
   /** Below a null struct, a field that may not be null has no value; in a list of fixed size the engine wants one. */
@@ -114,7 +114,7 @@ class ColumnWalk {
       case 'null':
         return this.#buffers.charge(node.length);
       case 'bool':
-        return this.#requireBytes(this.#buffers.nextBuffer(), Math.ceil(node.length / 8), 'values');
+        return this.#checkBooleans(node);
       case 'utf8':
       case 'binary':
         return type.layout === 'view'
@@ -134,10 +134,18 @@ class ColumnWalk {
       case 'dictionary':
         this.#checkFixedWidth(type.index, node);
         if (node.length === 0 || this.#schema.hasDictionary(type)) return undefined;
-        return this.#refuse('uses a dictionary that has not been sent', 'Its dictionary batch comes first.');
+        return this.#refuse('uses a dictionary that has not been sent', 'Send its dictionary batch first.');
       default:
         return this.#checkFixedWidth(type, node);
     }
+  }
+
+  /** Arrow for JavaScript sends no values of a column that has only nulls. Any do, and the bitmap of nulls is as long. */
+  #checkBooleans(node: FieldNode): void {
+    const values = this.#buffers.nextBuffer();
+    const isLeftOut = values.decodedBytes === 0 && node.length > 0 && node.nullCount === node.length;
+    const used = isLeftOut ? this.#buffers.shareBytesOfPrevious() : values;
+    this.#requireBytes(used, Math.ceil(node.length / 8), 'values');
   }
 
   #checkTexts(field: Field, bytes: OffsetBytes, { node, nulls }: { node: FieldNode; nulls: Nulls | undefined }): void {
@@ -146,7 +154,8 @@ class ColumnWalk {
     if (field.type.kind !== 'utf8' || field.metadata.get(EXTENSION_NAME_KEY) !== JSON_EXTENSION) return;
     const validity = nulls === undefined ? undefined : this.#readBitmap(nulls);
     const fault = jsonColumnFault(this.#buffers, { rows: node.length, offsetBytes: bytes, validity, offsets, data });
-    if (fault !== undefined) this.#refuse(fault, 'A JSON column holds standard JSON (RFC 8259), with each key once.');
+    if (fault !== undefined)
+      this.#refuse(fault, 'Values of a JSON column must be standard JSON (RFC 8259) without repeated keys.');
   }
 
   #checkOffsets(node: FieldNode, bytes: OffsetBytes): BodyBuffer {
@@ -180,7 +189,7 @@ class ColumnWalk {
 
   #requireBytes(buffer: BodyBuffer, bytes: number, what: string): void {
     if (buffer.decodedBytes < bytes) {
-      this.#refuse(`has ${buffer.decodedBytes} bytes of ${what} where its rows need ${bytes}`);
+      this.#refuse(`has ${buffer.decodedBytes} bytes of ${what}, but its rows need ${bytes}`);
     }
   }
 
@@ -193,6 +202,6 @@ class ColumnWalk {
 
   #refuse(fault: string, hint?: string): never {
     const column = quoteForMessage(this.#path.join('.'));
-    return this.#buffers.header.flatbuffer.refuse(`holds the column ${column}, which ${fault}`, hint);
+    return this.#buffers.header.flatbuffer.refuse(`has the column ${column}, which ${fault}`, hint);
   }
 }

@@ -1,4 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
+import { formatByteLimit } from '../../model/value-text.ts';
 
 /** Bytes that arrive in pieces of any size, taken in amounts that the reader chooses. */
 export class ByteSource {
@@ -49,9 +50,13 @@ export class ByteSource {
       if (done === true) return false;
       this.#receivedBytes += value.length;
       if (this.#receivedBytes > this.#bytesMax) {
-        throw new ServiceError('PayloadTooLarge', `The Arrow stream is larger than ${this.#bytesMax} bytes.`, {
-          hint: 'Send the rows in several requests.',
-        });
+        throw new ServiceError(
+          'PayloadTooLarge',
+          `The Arrow stream is larger than ${formatByteLimit(this.#bytesMax)}.`,
+          {
+            hint: 'Send the rows in several requests.',
+          },
+        );
       }
       this.#piece = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
       if (value.length > 0) return true;

@@ -65,12 +65,12 @@ async function* rejoin(
 }
 
 function readSchemaMessage({ header, context }: FramedMessage, limits: ArrowLimits): ReadSchema {
-  if (header.kind !== HEADER_KIND.schema) context.refuse('is not a schema', 'A stream starts with its schema.');
+  if (header.kind !== HEADER_KIND.schema) context.refuse('is not a schema', 'A stream must start with its schema.');
   context.name = 'The schema';
   if (!VERSIONS.includes(header.version)) {
-    context.refuse(`has the metadata version V${header.version + 1}`, 'Versions V4 and V5 are read.');
+    context.refuse(`has the metadata version V${header.version + 1}`, 'Use version V4 or V5.');
   }
-  if (header.bodyBytes !== 0) context.refuse(`has a body of ${header.bodyBytes} bytes`, 'A schema has none.');
+  if (header.bodyBytes !== 0) context.refuse(`has a body of ${header.bodyBytes} bytes`, 'A schema must have none.');
   const read = readSchema(header.flatbuffer, header.table, limits);
   checkSchemaRules(read.schema);
   return read;

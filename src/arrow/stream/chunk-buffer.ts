@@ -75,6 +75,11 @@ export class ChunkBuffer {
     return undefined;
   }
 
+  /** Replaces prefix and metadata of the last batch. */
+  completeBatch(framed: Buffer): void {
+    this.#buffer.set(framed, this.#batches.at(-1)?.offset);
+  }
+
   /** The last bytes appended. Valid until the next call. */
   tail(bytes: number): Buffer {
     return this.#buffer.subarray(this.#length - bytes, this.#length);

@@ -1,10 +1,12 @@
 import type { ArrowLimits } from '../../model/limits.ts';
+import type { DataType } from '../../model/schema.ts';
 import { toSchemaMessage } from '../format/footer.ts';
-import { HEADER_KIND, readBatchHeader } from '../format/message-header.ts';
-import type { BatchHeader } from '../format/message-header.ts';
+import { HEADER_KIND, readBatchHeader, readMessageHeader } from '../format/message-header.ts';
+import type { BatchHeader, MessageHeader } from '../format/message-header.ts';
 import type { ReadSchema } from '../schema/schema-reader.ts';
 import { BatchBuffers, DecodedBudget } from './batch-buffers.ts';
 import { checkBatch } from './batch-check.ts';
+import type { BatchSchema } from './batch-check.ts';
 import type { ChunkMemory } from './buffer-pool.ts';
 import type { ByteSource } from './byte-source.ts';
 import { ChunkAssembler } from './chunk-assembler.ts';
@@ -80,13 +82,13 @@ export class ChunkReader {
     this.#messages += 1;
     this.#budget.receivedBytes = source.offset + header.bodyBytes;
     if (header.kind === HEADER_KIND.schema) {
-      context.refuse('is a second schema', 'A stream has one schema, at its start.');
+      context.refuse('is a second schema', 'A stream must have one schema, at its start.');
     }
     if (header.kind !== HEADER_KIND.recordBatch && header.kind !== HEADER_KIND.dictionaryBatch) {
-      const hint = 'After the schema come dictionary and record batches only.';
-      context.refuse(`is of the unknown kind ${header.kind}`, hint);
+      const hint = 'Only dictionary and record batches may follow the schema.';
+      context.refuse(`has the unknown kind ${header.kind}`, hint);
     }
-    if (header.version !== schema.header.version) context.refuse('has another metadata version than the schema');
+    if (header.version !== schema.header.version) context.refuse('has a different metadata version than the schema');
     return message;
   }
 
@@ -96,13 +98,15 @@ export class ChunkReader {
     const id = flatbuffer.i64Field(table, 0);
     context.name = `A batch of dictionary ${id}`;
     const values = dictionaries.valuesOf.get(id) ?? context.refuse('belongs to no column of the schema');
-    const data = flatbuffer.tableField(table, 1) ?? context.refuse('holds no values');
+    const data = flatbuffer.tableField(table, 1) ?? context.refuse('has no values');
     const batch = readBatchHeader(header, data, limits.rowsPerBatchMax);
     this.#dictionaries.requireCapacity(framed.length + bodyBytes, context);
     const body = await this.#takeBody(bodyBytes);
     if (!(await source.fill(body))) refuseCutOff(context);
     const buffers = new BatchBuffers(batch, body, this.#budget);
-    checkBatch(buffers, { columns: [values], hasDictionary: () => false });
+    const rules = { columns: [values], hasDictionary: () => false };
+    checkBatch(buffers, rules);
+    if (buffers.isCompleted) this.#checkCompleted(header, { rows: batch.rows, body }, rules);
     const isDelta = flatbuffer.u8Field(table, 2) !== 0;
     if (isDelta) this.#budget.charge(this.#dictionaries.decodedBytesOf(id), context);
     this.#assembler.addDictionary({ id, isDelta, framed, body, decodedBytes: buffers.decodedBytes }, context);
@@ -126,10 +130,30 @@ export class ChunkReader {
       remaining -= piece.length;
     }
     const buffers = new BatchBuffers(header, chunk.tail(header.bodyBytes), this.#budget);
-    checkBatch(buffers, {
+    const rules = {
       columns: schema.fields,
-      hasDictionary: (type) => this.#dictionaries.has(type),
+      hasDictionary: (type: DataType) => this.#dictionaries.has(type),
       nullColumns: this.#assembler.nullColumns,
-    });
+    };
+    checkBatch(buffers, rules);
+    if (!buffers.isCompleted) return;
+    chunk.completeBatch(message.framed);
+    this.#checkCompleted(message.header, { rows: header.rows, body: chunk.tail(header.bodyBytes) }, rules);
+  }
+
+  /** In metadata whose parts overlap, what was checked first may have changed with what was completed later. */
+  #checkCompleted(
+    { flatbuffer, kind }: MessageHeader,
+    { rows, body }: { readonly rows: number; readonly body: Buffer },
+    rules: BatchSchema,
+  ): void {
+    const { rowsPerBatchMax } = this.#parts.limits;
+    const header = readMessageHeader(flatbuffer.bytes, flatbuffer.context);
+    const data = kind === HEADER_KIND.dictionaryBatch ? flatbuffer.tableField(header.table, 1) : header.table;
+    const batch = readBatchHeader(header, data ?? flatbuffer.refuse('holds no values'), rowsPerBatchMax);
+    const buffers = new BatchBuffers(batch, body);
+    checkBatch(buffers, rules);
+    const isSame = header.kind === kind && header.bodyBytes === body.length && batch.rows === rows;
+    if (!isSame || buffers.isCompleted) flatbuffer.refuse('has metadata whose parts overlap');
   }
 }

@@ -1,4 +1,5 @@
 import type { DataType } from '../../model/schema.ts';
+import { formatByteLimit } from '../../model/value-text.ts';
 import type { MessageContext } from '../format/flatbuffer.ts';
 import type { DictionaryTypes } from '../schema/schema-reader.ts';
 
@@ -56,8 +57,8 @@ export class Dictionaries {
 
   requireCapacity(bytes: number, context: MessageContext): void {
     if (bytes <= this.#bytesMax) return;
-    const fault = `brings the dictionaries to more than ${this.#bytesMax} bytes`;
-    context.refuse(fault, 'Send columns with so many different values plain.');
+    const fault = `exceeds the limit of ${formatByteLimit(this.#bytesMax)} for all dictionaries`;
+    context.refuse(fault, 'Send columns with many distinct values without a dictionary.');
   }
 
   messages(): DictionaryMessage[] {

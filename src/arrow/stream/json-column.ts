@@ -19,13 +19,13 @@ export function jsonColumnFault(buffers: BatchBuffers, column: JsonColumn): stri
   const offsets = buffers.content(column.offsets, offsetBytes * (rows + 1));
   const data = buffers.content(column.data, column.data.decodedBytes);
   if (offsets === undefined || data === undefined) {
-    return 'is JSON text in ZSTD, which cannot be checked; send it in LZ4 or without compression';
+    return 'is JSON text compressed with ZSTD, which cannot be checked; use LZ4 or no compression';
   }
   let start = readOffset(offsets, 0, offsetBytes);
   for (let row = 0; row < rows; row += 1) {
     const end = readOffset(offsets, row + 1, offsetBytes);
     if (start < 0 || end < start || end > data.length) {
-      return `has offsets in row ${row} that do not ascend inside its data`;
+      return `has offsets in row ${row} that do not increase or point outside its data`;
     }
     const isNull = column.validity !== undefined && !hasBit(column.validity, row);
     const fault = isNull ? undefined : jsonTextFault(data.subarray(start, end));

@@ -1,5 +1,6 @@
 import { invalidInput } from '../../errors/service-error.ts';
 import type { ArrowLimits } from '../../model/limits.ts';
+import { formatByteLimit, formatCount } from '../../model/value-text.ts';
 import { MessageContext } from '../format/flatbuffer.ts';
 import { FILE_MAGIC } from '../format/footer.ts';
 import { CONTINUATION, PREFIX_BYTES, readMessageHeader } from '../format/message-header.ts';
@@ -27,11 +28,11 @@ export async function readMessage(
   const metadataBytes = prefix.readUInt32LE(prefix.length - 4);
   if (metadataBytes === 0) return undefined;
   if (metadataBytes > limits.metadataBytesMax) {
-    const fault = `declares ${metadataBytes} bytes of metadata where at most ${limits.metadataBytesMax} are allowed`;
+    const fault = `declares ${formatCount(metadataBytes)} bytes of metadata; at most ${formatByteLimit(limits.metadataBytesMax)} are allowed`;
     context.refuse(fault, context.offset === 0 ? STREAM_HINT : undefined);
   }
   if ((prefix.length + metadataBytes) % 8 !== 0) {
-    context.refuse(`has ${metadataBytes} bytes of metadata`, 'Messages are padded to a multiple of 8 bytes.');
+    context.refuse(`has ${metadataBytes} bytes of metadata`, 'Pad messages to a multiple of 8 bytes.');
   }
   const framed = Buffer.allocUnsafe(prefix.length + metadataBytes);
   framed.set(prefix);
@@ -39,8 +40,8 @@ export async function readMessage(
   const header = readMessageHeader(framed.subarray(prefix.length), context);
   const bytes = framed.length + header.bodyBytes;
   if (bytes > limits.messageBytesMax) {
-    const fault = `is ${bytes} bytes long where at most ${limits.messageBytesMax} are allowed`;
-    context.refuse(fault, 'Send more and smaller batches.');
+    const fault = `is ${formatCount(bytes)} bytes long; at most ${formatByteLimit(limits.messageBytesMax)} are allowed`;
+    context.refuse(fault, 'Send more, smaller batches.');
   }
   return { framed, header, context };
 }
@@ -49,12 +50,12 @@ export async function readMessage(
 export async function requireEnd(source: ByteSource): Promise<void> {
   const { offset } = source;
   if ((await source.take(1)) === undefined) return;
-  const hint = 'Send one stream per request and nothing behind its end-of-stream marker.';
+  const hint = 'Send one stream per request, and nothing after its end-of-stream marker.';
   throw invalidInput(`The Arrow stream ends at byte ${offset}, but more bytes follow.`, hint);
 }
 
 export function refuseCutOff(context: MessageContext): never {
-  return context.refuse('is cut off by the end of the body', 'Send the stream whole.');
+  return context.refuse('is truncated by the end of the body', 'Send the complete stream.');
 }
 
 /** Eight bytes, or the four of the format before version 0.15. */
@@ -65,7 +66,7 @@ async function readPrefix(source: ByteSource, context: MessageContext): Promise<
     return source.offset === context.offset ? refuseMissing(context.offset) : refuseCutOff(context);
   }
   if (context.offset === 0 && first.equals(FILE_MAGIC.subarray(0, 4))) {
-    throw invalidInput('The body is an Arrow IPC file, where a stream is wanted.', STREAM_HINT);
+    throw invalidInput('The body is an Arrow IPC file instead of a stream.', STREAM_HINT);
   }
   if (first.readUInt32LE(0) !== CONTINUATION) return first;
   if (!(await source.fill(prefix, 4))) refuseCutOff(context);
@@ -73,7 +74,7 @@ async function readPrefix(source: ByteSource, context: MessageContext): Promise<
 }
 
 function refuseMissing(offset: number): never {
-  if (offset === 0) throw invalidInput('The body is empty: it holds no schema.', STREAM_HINT);
-  const hint = 'Close the writer of the stream before sending; a stream without its end may lack rows.';
-  throw invalidInput(`The Arrow stream stops at byte ${offset} without its end-of-stream marker.`, hint);
+  if (offset === 0) throw invalidInput('The body is empty: it has no schema.', STREAM_HINT);
+  const hint = 'Close the stream writer before you send the body; a stream without an end marker may be missing rows.';
+  throw invalidInput(`The Arrow stream ends at byte ${offset} without an end-of-stream marker.`, hint);
 }

@@ -159,7 +159,11 @@ async function available<T>(ask: () => Promise<T>): Promise<T> {
 }
 
 const TOO_MANY_REQUESTS = { status: 429, error: 'too_many_requests', description: 'too many failed attempts' };
-const UNAVAILABLE = { status: 503, error: 'temporarily_unavailable', description: 'clients cannot be looked up now' };
+const UNAVAILABLE = {
+  status: 503,
+  error: 'temporarily_unavailable',
+  description: 'clients cannot be looked up at the moment',
+};
 
 function later({ status, error, description }: typeof UNAVAILABLE, waitSeconds: number): Error {
   Provider.ctx?.set('retry-after', String(waitSeconds));

@@ -20,7 +20,7 @@ export function toTokenRefusal(error: unknown): ServiceError {
 
 const CLAIM_FAULTS: ReadonlyMap<string, string> = new Map([
   ['iss', 'its issuer is not trusted here'],
-  ['aud', 'it is meant for another audience'],
+  ['aud', 'it is for a different audience'],
   ['exp', 'it has no expiry'],
   ['nbf', 'it is not valid yet'],
 ]);

@@ -1,6 +1,7 @@
 import type { JSONWebKeySet } from 'jose';
 import type { IssuerSettings } from '../../model/access.ts';
 import { isSafeAddress } from '../../model/address.ts';
+import { formatByteLimit } from '../../model/value-text.ts';
 
 /** Real documents have 1 to 20 KB. */
 const DOCUMENT_BYTES_MAX = 256 * 1024;
@@ -17,9 +18,9 @@ export async function fetchKeySet(issuer: IssuerSettings, signal: AbortSignal): 
 async function discoverKeySet(issuer: string, signal: AbortSignal): Promise<string> {
   const { issuer: named, jwks_uri: address } = await fetchDocument(discoveryAddress(issuer), signal);
   // OpenID Connect Discovery 1.0, section 4.3: a document about another issuer must not be used.
-  if (named !== issuer) throw new Error('The discovery document is about another issuer.');
+  if (named !== issuer) throw new Error('The discovery document describes a different issuer.');
   if (typeof address !== 'string' || !isKeySetAddressOf(issuer, address)) {
-    throw new Error('The discovery document names no usable key set address.');
+    throw new Error('The discovery document has no usable key set address.');
   }
   return address;
 }
@@ -29,7 +30,7 @@ async function fetchDocument(address: string, signal: AbortSignal): Promise<Read
   const response = await fetch(address, { redirect: 'error', headers: { accept: 'application/json' }, signal });
   if (response.status !== 200) {
     await response.body?.cancel();
-    throw new Error(`The identity provider answered with status ${response.status}.`);
+    throw new Error(`The identity provider responded with status ${response.status}.`);
   }
   const document: unknown = JSON.parse(await readBounded(response));
   if (typeof document !== 'object' || document === null) throw new Error('The document is not a JSON object.');
@@ -41,7 +42,8 @@ async function readBounded(response: Response): Promise<string> {
   let bytes = 0;
   for await (const chunk of response.body ?? []) {
     bytes += chunk.byteLength;
-    if (bytes > DOCUMENT_BYTES_MAX) throw new Error(`The document has more than ${DOCUMENT_BYTES_MAX} bytes.`);
+    if (bytes > DOCUMENT_BYTES_MAX)
+      throw new Error(`The document is larger than ${formatByteLimit(DOCUMENT_BYTES_MAX)}.`);
     chunks.push(chunk);
   }
   return Buffer.concat(chunks).toString('utf8');

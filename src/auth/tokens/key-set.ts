@@ -94,7 +94,10 @@ export class KeySet {
     const abort = new AbortController();
     this.#abort = abort;
     const { fetchSeconds } = this.#times;
-    const timer = setTimeout(() => abort.abort(new Error(`No answer in ${fetchSeconds} s.`)), fetchSeconds * 1000);
+    const timer = setTimeout(
+      () => abort.abort(new Error(`No response within ${fetchSeconds} s.`)),
+      fetchSeconds * 1000,
+    );
     const { issuer } = this.issuer;
     const startedAt = performance.now();
     try {
@@ -123,7 +126,7 @@ export class KeySet {
 
   #unavailable(): ServiceError {
     const cooledAt = this.#attemptedAt + this.#times.keySetCooldownSeconds * 1000;
-    return new ServiceError('ServiceUnavailable', 'The access token cannot be checked: its issuer does not answer.', {
+    return new ServiceError('ServiceUnavailable', 'The access token cannot be verified: its issuer does not respond.', {
       hint: 'Try again later.',
       retryAfterSeconds: Math.max(1, Math.ceil((cooledAt - this.#clock()) / 1000)),
       cause: this.#failure,

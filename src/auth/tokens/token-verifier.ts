@@ -129,7 +129,7 @@ function trustOurselves(issuer: string, listKeys: ListOwnKeys): TrustedIssuer {
 function toVerifiedToken(result: JWTVerifyResult, { settings, isOwn }: TrustedIssuer): VerifiedToken {
   const { payload: claims, protectedHeader } = result;
   const subject = findSubject(claims, settings.subjectClaim);
-  if (subject === undefined) throw tokenRefusal('it names no usable subject');
+  if (subject === undefined) throw tokenRefusal('it has no usable subject');
   const expiresAt = (claims.exp ?? 0) * 1000;
   if (isOwn) {
     // The grants of a client are looked up with every request.

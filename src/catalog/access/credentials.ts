@@ -105,6 +105,18 @@ export function createCredentialStore({ read, write, caches, now }: CatalogConte
       return read(async (sql) => listCredentials(sql, kind, page));
     },
 
+    /** Names by id, of revoked ones too. */
+    async names(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
+      return read(async (sql) => {
+        const found = new Map<string, string>();
+        await eachPart(ids, async (part) => {
+          const rows = await sql.selectFrom(kind.table).select(['id', 'name']).where('id', 'in', part).execute();
+          for (const { id, name } of rows) found.set(id, name);
+        });
+        return found;
+      });
+    },
+
     /** False when there is no such credential, or it was revoked before. */
     async revoke(id: string): Promise<boolean> {
       return write(async (sql) => {
@@ -134,7 +146,7 @@ async function insertCredential(
     .values(row)
     .onConflict((conflict) => conflict.column('digest').doNothing())
     .executeTakeFirst();
-  if (result.numInsertedOrUpdatedRows !== 1n) throw invalidInput('This key is known already.');
+  if (result.numInsertedOrUpdatedRows !== 1n) throw invalidInput('This key already exists.');
   await insertGrants(sql, prefix + row.id, grants);
   return toRecord(row, grants);
 }

@@ -78,7 +78,7 @@ export async function insertGrants(sql: Sql, principal: string, grants: readonly
 
 export async function readGrants(sql: Sql, principal: string): Promise<readonly Grant[]> {
   const rows = sql.selectFrom('grants').selectAll().where('principal', '=', principal);
-  return toGrants(await rows.orderBy(['databaseName', 'path', 'role']).execute());
+  return toGrants(await rows.orderBy('databaseName').orderBy('path').orderBy('role').execute());
 }
 
 /** Roles that this release does not know are ignored. */
@@ -120,7 +120,7 @@ async function listRows(sql: Sql, page: GrantPage): Promise<readonly GrantRow[]>
 
 function toGrantRow(principal: string, grant: Grant): GrantRow {
   // Stored, an empty name means all databases: a request must not give it.
-  if (grant.database === '') throw invalidInput('The grant names a database without a name.');
+  if (grant.database === '') throw invalidInput('The grant has an empty database name.');
   return { principal, databaseName: grant.database ?? '', path: toPathText(grant.path), role: grant.role };
 }
 
@@ -132,7 +132,7 @@ export async function refuseLastAdministrator(sql: Sql, principal: string, now: 
   const administrators = await listAdministrators(sql, now);
   if (!administrators.includes(principal) || administrators.length > 1) return;
   throw new ServiceError('LastAdministrator', 'This is the last key that can administer the server.', {
-    hint: 'Make another API key with the role admin on all databases first.',
+    hint: 'Create another API key with the role admin on all databases first.',
   });
 }
 

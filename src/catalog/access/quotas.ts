@@ -132,6 +132,6 @@ async function requireSubject(sql: Sql, subject: string): Promise<void> {
   const isDatabase = kind === 'database';
   throw new ServiceError(
     isDatabase ? 'DatabaseNotFound' : 'CredentialNotFound',
-    isDatabase ? 'The database does not exist any more.' : 'There is no such key or client.',
+    isDatabase ? 'The database no longer exists.' : 'The key or client does not exist.',
   );
 }

@@ -25,9 +25,12 @@ export const TABLES: Readonly<Record<keyof CatalogTables, CopiedTable | typeof N
   // Epochs are those of leases, which are not copied: every new lease is later than 0.
   journal: { key: ['id'], reset: { epoch: 0 } },
   transactions: { key: ['id'] },
+  transactionProperties: { key: ['transactionId'] },
+  webhooks: { key: ['id'], reset: { nodeId: '' } },
   removals: { key: ['id'] },
   releases: { key: ['location'] },
   renames: { key: ['databaseId', 'path'] },
+  versionRemovals: { key: ['id'] },
   heads: { key: ['tableId'] },
   nodes: NOT_COPIED,
   leases: NOT_COPIED,

@@ -45,7 +45,7 @@ async function requireEmpty(sql: Sql): Promise<void> {
   for (const { name } of COPIED_TABLES) {
     const row = await anyTable(sql).selectFrom(name).selectAll().limit(1).executeTakeFirst();
     if (row === undefined) continue;
-    throw invalidInput('The target is not empty: it has a catalog already.', 'Name a new file, or a new database.');
+    throw invalidInput('The target already has a catalog.', 'Give a new file or database.');
   }
 }
 

@@ -1,8 +1,12 @@
 import type { CompiledQuery } from 'kysely';
 import { LRUCache } from 'lru-cache';
+import { findDirect } from '../store.ts';
 import type { Sql } from '../store.ts';
 
-/** A statement of every write, compiled once for each key: compiling it each time costs more than running it. */
+/**
+ * A statement of every write, compiled once for each key: compiling it each time costs more than running it. The columns
+ * of its rows have names of one word, which are the same in the database.
+ */
 export interface HotStatement<Row> {
   /** Names the statement, with the number of its values where that varies. */
   readonly key: string;
@@ -26,6 +30,9 @@ export async function runHot<Row>(sql: Sql, { key, compile, values }: HotStateme
     if (query.parameters.length !== values.length) throw new Error(`The statement "${key}" has other values.`);
     statements.set(key, query);
   }
+  const runDirectly = findDirect(sql);
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Kysely derived `Row` from the same query.
+  if (runDirectly !== undefined) return runDirectly({ sql: query.sql, parameters: values }) as readonly Row[];
   const { rows } = await sql.executeQuery<Row>({ ...query, parameters: values });
   return rows;
 }

@@ -187,6 +187,7 @@ export async function recordAll(
   commits: readonly NewCommit[],
   { committedAt, nodeId }: { readonly committedAt: number; readonly nodeId: string | undefined },
 ): Promise<readonly (RecordedCommit | undefined)[]> {
+  if (commits.length === 0) return [];
   const rows = await readTables(sql, [...new Set(commits.map(({ table }) => table.id))]);
   const properties = new Map(rows.map((row) => [row.id, toProperties(row.properties)]));
   const open: NewCommit[] = [];

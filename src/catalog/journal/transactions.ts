@@ -37,13 +37,53 @@ interface TransactionPage {
   readonly limit: number;
 }
 
-export function createTransactionStore({ read }: CatalogContext) {
+type Properties = Readonly<Record<string, string>>;
+
+export function createTransactionStore({ read, append, now, requireDurable }: CatalogContext) {
   return {
+    /** Of all databases, in the order of commits, and none that a power loss could take back. */
+    async follow({ after, limit }: Pick<TransactionPage, 'limit'> & { readonly after: string }) {
+      const query = async (sql: Sql) =>
+        sql.selectFrom('transactions').selectAll().where('id', '>', after).orderBy('id').limit(limit).execute();
+      const rows = await read(query);
+      if (rows.length > 0) await requireDurable();
+      return rows.map(toTransactionRecord);
+    },
+
+    /** `undefined` before the first commit. */
+    async newestId(): Promise<string | undefined> {
+      return (await read(findNewest))?.id;
+    },
+
     async find(id: string): Promise<TransactionRecord | undefined> {
       const row = await read(async (sql) =>
         sql.selectFrom('transactions').selectAll().where('id', '=', id).executeTakeFirst(),
       );
       return row && toTransactionRecord(row);
+    },
+
+    /** What callers have noted about it. */
+    async findProperties(id: string): Promise<Properties> {
+      return read(async (sql) => readProperties(sql, id));
+    },
+
+    /** Changes its properties, and records that as a transaction of the same table. `change` may refuse. */
+    async alter(
+      { id, databaseId, tableId, path }: TransactionRecord,
+      entry: CommitEntry,
+      change: (properties: Properties) => Properties,
+    ): Promise<Properties> {
+      return append(async (sql) => {
+        const changed = change(await readProperties(sql, id));
+        const properties = JSON.stringify(changed);
+        await sql
+          .insertInto('transactionProperties')
+          .values({ transactionId: id, properties })
+          .onConflict((conflict) => conflict.column('transactionId').doUpdateSet({ properties }))
+          .execute();
+        await recordTransaction(sql, { ...entry, databaseId, tableId, path, committedAt: now() });
+        return changed;
+      });
     },
 
     /** In the order of commits: a reader that continues after the last record it has seen misses none. */
@@ -63,6 +103,14 @@ export function createTransactionStore({ read }: CatalogContext) {
   };
 }
 
+async function readProperties(sql: Sql, id: string): Promise<Properties> {
+  const noted = sql.selectFrom('transactionProperties').select('properties').where('transactionId', '=', id);
+  const row = await noted.executeTakeFirst();
+  // Only ever written by `alter`.
+  const properties: Properties = row === undefined ? {} : JSON.parse(row.properties);
+  return properties;
+}
+
 type NewTransaction = Omit<TransactionRecord, 'id' | 'path'> &
   Pick<CommitEntry, 'completes'> & { readonly path: NamespacePath };
 
@@ -72,10 +120,14 @@ export interface Recorded {
 
 /** Runs inside of the writing transaction that it records: ids grow in the order of commits. */
 export async function recordTransaction(sql: Sql, record: NewTransaction): Promise<Recorded> {
-  const newest = await sql.selectFrom('transactions').select('id').orderBy('id', 'desc').limit(1).executeTakeFirst();
+  const newest = await findNewest(sql);
   const [transactionId = ''] = await recordTransactions(sql, [record], newest?.id);
   if (record.completes !== undefined) await insertCompleted(sql, { ...record, ...record.completes, transactionId });
   return { transactionId };
+}
+
+async function findNewest(sql: Sql): Promise<{ readonly id: string } | undefined> {
+  return sql.selectFrom('transactions').select('id').orderBy('id', 'desc').limit(1).executeTakeFirst();
 }
 
 /** As `recordTransaction`, for several, in their order. `newest` is the id of the newest record before them. */

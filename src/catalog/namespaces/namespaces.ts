@@ -116,7 +116,7 @@ async function dropNamespace(
   const row = await findNamespaceRow(sql, databaseId, path);
   if (row === undefined) return undefined;
   const range = rangeFrom(path);
-  if (range === undefined) throw new Error('The root namespace is never dropped.');
+  if (range === undefined) throw new Error('The root namespace cannot be dropped.');
   // A table at the same path is beside the namespace, not in it.
   const inside = sql.selectFrom('tables').selectAll().where('databaseId', '=', databaseId);
   const tables = await inside.where('path', '>', range.from).where('path', '<', range.before).orderBy('path').execute();
@@ -144,6 +144,6 @@ async function hasChildren(sql: Sql, parentId: string): Promise<boolean> {
 
 function notEmpty(path: NamespacePath): ServiceError {
   return new ServiceError('NamespaceNotEmpty', `The namespace ${quoteForMessage(formatPath(path))} is not empty.`, {
-    hint: 'Drop what is inside first, or use behavior "cascade".',
+    hint: 'Drop its contents first, or use behavior "cascade".',
   });
 }

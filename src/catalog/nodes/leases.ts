@@ -167,10 +167,11 @@ export async function requireLease(
 ): Promise<void> {
   const [lease] = await runHot(sql, {
     key: 'select lease',
-    compile: () => sql.selectFrom('leases').select(['nodeId', 'epoch']).where('tableId', '=', tableId).compile(),
+    compile: () =>
+      sql.selectFrom('leases').select(['nodeId as holder', 'epoch']).where('tableId', '=', tableId).compile(),
     values: [tableId],
   });
-  if (lease?.nodeId !== nodeId || (epoch !== undefined && lease.epoch !== epoch)) throw new NotOwner();
+  if (lease?.holder !== nodeId || (epoch !== undefined && lease.epoch !== epoch)) throw new NotOwner();
 }
 
 export async function deleteLease(sql: Sql, tableId: string): Promise<void> {

@@ -144,13 +144,13 @@ async function deleteForgotten(sql: Sql, clock: CatalogContext['clock']): Promis
 
 function servedByAnother({ name, address }: NodeRow): ServiceError {
   const where = address === null ? name : `${name} at ${address}`;
-  return new ServiceError('ServiceUnavailable', `The catalog is served by another node: ${where}.`, {
-    hint: 'Stop it, or set node.url and node.secret on every node: then they serve together.',
+  return new ServiceError('ServiceUnavailable', `Another node uses this catalog: ${where}.`, {
+    hint: 'Stop it, or set node.url and node.secret on every node to run a cluster.',
   });
 }
 
 function anotherRoot(ours: string, { name, storageRoot }: NodeRow): ServiceError {
-  const message = `The nodes of one catalog need one storage root: this node has ${ours}, ${name} has ${storageRoot}.`;
+  const message = `All nodes of a catalog must have the same storage root: this node has ${ours}, ${name} has ${storageRoot}.`;
   return new ServiceError('ServiceUnavailable', message, {
     hint: 'Set storage.root to the same address on every node.',
   });

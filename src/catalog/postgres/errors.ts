@@ -22,7 +22,8 @@ export async function retryWhileAway<T>(milliseconds: number, work: () => Promis
     try {
       return await work();
     } catch (error) {
-      if (!mayPass(error) || performance.now() >= deadline) throw translatePostgresError(error);
+      if (!mayPass(error) || isOfClosedPool(error) || performance.now() >= deadline)
+        throw translatePostgresError(error);
     }
     // Uneven pauses, lest two processes keep missing each other's gaps.
     await sleep(Math.min(5 * attempt, PAUSE_MILLISECONDS_MAX) * (0.5 + Math.random()));
@@ -52,10 +53,24 @@ function classOf({ code = '' }: pg.DatabaseError): string {
 
 /** Errors of sockets have a code of the system; those that `pg` itself makes have only a text. */
 function isConnectionFault(error: Error): boolean {
-  return (
-    ('code' in error && 'syscall' in error) ||
-    /^(?:Connection terminated|timeout exceeded|Query read timeout|Cannot use a pool after)/u.test(error.message)
-  );
+  // A name with several addresses fails with the errors of all of them.
+  const isSystem = 'code' in error && ('syscall' in error || error instanceof AggregateError);
+  return isSystem || isUnsent(error) || isOfClosedPool(error) || CONNECTION_TEXTS.test(error.message);
+}
+
+const CONNECTION_TEXTS = /^(?:Connection terminated|timeout exceeded|Query read timeout)/u;
+
+/**
+ * The connection had ended before the statement: the server has not seen it. PostgreSQL ends the connection of a process
+ * that pauses inside of a transaction, and `pg` reports only the next statement.
+ */
+export function isUnsent(error: unknown): boolean {
+  return error instanceof Error && error.message.endsWith(' is not queryable');
+}
+
+/** A pool that was closed stays closed. */
+function isOfClosedPool(error: unknown): boolean {
+  return error instanceof Error && error.message.startsWith('Cannot use a pool after');
 }
 
 /** For a start: which server was asked, and what is wrong, without the password of its address. */
@@ -64,15 +79,15 @@ export function explainUnreachable(error: unknown, url: string): unknown {
   const { host, pathname } = new URL(url);
   const code = error.cause instanceof pg.DatabaseError ? classOf(error.cause) : undefined;
   const problem = PROBLEMS[code ?? ''] ?? 'cannot be reached';
-  const message = `PostgreSQL at ${host}, with the database ${pathname.slice(1)} of the catalog, ${problem}.`;
+  const message = `The PostgreSQL server ${host}, with the catalog database ${pathname.slice(1)}, ${problem}.`;
   return new ServiceError('ServiceUnavailable', message, {
-    hint: 'Check catalog.url, and that the server runs and lets its user in.',
+    hint: 'Check catalog.url, and that PostgreSQL runs and accepts the user.',
     cause: error,
   });
 }
 
 const PROBLEMS: Readonly<Record<string, string>> = {
-  '28': 'does not let the user in',
+  '28': 'does not accept the user',
   '3D': 'has no such database',
-  '53': 'has no connection left',
+  '53': 'has no free connections',
 };

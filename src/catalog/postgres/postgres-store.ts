@@ -3,7 +3,7 @@ import pg from 'pg';
 import { changeInDoubt, requireStorableText } from '../errors.ts';
 import { createSql } from '../store.ts';
 import type { CatalogStore, Sql } from '../store.ts';
-import { explainUnreachable, isRefusedStatement, retryWhileAway } from './errors.ts';
+import { explainUnreachable, isRefusedStatement, isUnsent, retryWhileAway } from './errors.ts';
 
 export interface PostgresSettings {
   /** `postgres://user:password@host:port/database`, with options of the server as its query. */
@@ -169,7 +169,7 @@ async function commit(client: pg.PoolClient): Promise<void> {
   try {
     await client.query('commit');
   } catch (error) {
-    if (isRefusedStatement(error)) throw error;
+    if (isRefusedStatement(error) || isUnsent(error)) throw error;
     throw changeInDoubt(error);
   }
 }

@@ -19,6 +19,8 @@ const MIGRATIONS: readonly Migration[] = [
   createJobs,
   createQuotas,
   async (sql) => addColumns(sql, 'tables', ['tunings text']),
+  createWebhooks,
+  createProtocolParts,
 ];
 export const MIGRATIONS_COUNT = MIGRATIONS.length;
 export const APPLIED = 'migrations_applied';
@@ -49,8 +51,8 @@ async function countApplied(sql: Sql): Promise<number> {
   const row = await sql.selectFrom('settings').select('value').where('name', '=', APPLIED).executeTakeFirst();
   const applied = row === undefined ? 0 : Number(row.value);
   if (applied <= MIGRATIONS.length) return applied;
-  throw new ServiceError('ServiceUnavailable', 'The catalog was written by a newer release of the service.', {
-    hint: 'Start that release, or a later one.',
+  throw new ServiceError('ServiceUnavailable', 'The catalog was written by a newer release of Tiltyard.', {
+    hint: 'Use that release or a later one.',
   });
 }
 
@@ -197,6 +199,29 @@ async function createQuotas(sql: Sql, text: BinaryText): Promise<void> {
   )`.execute(sql);
   await addColumns(sql, 'tables', ['stored_rows bigint', 'stored_bytes bigint']);
   await statement`create index tables_created_by on tables (created_by)`.execute(sql);
+}
+
+/** Addresses that are told of commits. */
+async function createWebhooks(sql: Sql, text: BinaryText): Promise<void> {
+  await statement`create table webhooks (
+    id ${text} primary key not null, database_id ${text} not null, scope text not null, url text not null,
+    secret text not null, state text not null, created_by text not null, created_at bigint not null,
+    cursor ${text} not null, node_id ${text} not null, failures bigint not null, failing_since bigint,
+    next_attempt_at bigint not null, attempted_at bigint, delivered_at bigint, delivered_events bigint not null,
+    last_status bigint, last_error text
+  )`.execute(sql);
+  await statement`create index webhooks_database on webhooks (database_id, id)`.execute(sql);
+}
+
+/** Properties that callers give transactions, and versions that a batch has deleted. */
+async function createProtocolParts(sql: Sql, text: BinaryText): Promise<void> {
+  await statement`create table transaction_properties (
+    transaction_id ${text} primary key not null, properties text not null
+  )`.execute(sql);
+  await statement`create table version_removals (
+    id ${text} primary key not null, table_id ${text} not null, branch text, versions text not null
+  )`.execute(sql);
+  await statement`create index version_removals_table on version_removals (table_id)`.execute(sql);
 }
 
 async function addColumns(sql: Sql, table: string, columns: readonly string[]): Promise<void> {

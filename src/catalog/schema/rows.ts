@@ -21,12 +21,16 @@ export interface CatalogTables {
   readonly leases: LeaseRow;
   readonly nodes: NodeRow;
   readonly transactions: TransactionRow;
+  /** What callers have noted about transactions. */
+  readonly transactionProperties: { readonly transactionId: string; readonly properties: string };
+  readonly webhooks: WebhookRow;
   /** Data of dropped tables, to be deleted. */
   readonly removals: LocationRow & Pick<TableRow, 'id' | 'createdAt'>;
   /** Data of deregistered tables, which their owner keeps: neither swept nor adopted. */
   readonly releases: Pick<TableRow, 'location' | 'databaseId' | 'path'> & { readonly releasedAt: number };
   /** Names that tables had before. */
   readonly renames: Pick<TableRow, 'databaseId' | 'path'> & { readonly tableId: string; readonly renamedAt: number };
+  readonly versionRemovals: VersionRemovalRow;
 }
 
 export interface NamespaceRow {
@@ -69,6 +73,16 @@ export interface LocationRow {
   readonly enginePath: string | null;
   /** The whole address: no two tables share one. */
   readonly location: string;
+}
+
+/** Versions of a table whose deletion is committed, and whose manifests may still exist. */
+export interface VersionRemovalRow {
+  readonly id: string;
+  readonly tableId: string;
+  /** `null` for the main branch. */
+  readonly branch: string | null;
+  /** JSON: their numbers. */
+  readonly versions: string;
 }
 
 export interface CredentialRow {
@@ -173,6 +187,34 @@ export interface JobRow {
   readonly endedAt: number | null;
   readonly result: string | null;
   readonly failure: string | null;
+}
+
+/** An address that is told of commits. */
+export interface WebhookRow {
+  readonly id: string;
+  readonly databaseId: string;
+  /** JSON: which commits it is told of. */
+  readonly scope: string;
+  readonly url: string;
+  /** Signs what is sent, so it is stored as it is. */
+  readonly secret: string;
+  readonly state: 'active' | 'disabled';
+  readonly createdBy: string;
+  readonly createdAt: number;
+  /** The id of the last commit that it was told of, or need not be. */
+  readonly cursor: string;
+  /** The node that delivers; empty for none. */
+  readonly nodeId: string;
+  /** Failed attempts since the last success. */
+  readonly failures: number;
+  readonly failingSince: number | null;
+  /** Not before this time. */
+  readonly nextAttemptAt: number;
+  readonly attemptedAt: number | null;
+  readonly deliveredAt: number | null;
+  readonly deliveredEvents: number;
+  readonly lastStatus: number | null;
+  readonly lastError: string | null;
 }
 
 /** A write, from just before its commit until its result can no longer be replayed. */

@@ -109,7 +109,7 @@ async function configure({ reader, writer, checkpointer }: Connections): Promise
   await checkpointer.exec('pragma busy_timeout = 0');
   const [mode] = reader.prepare('pragma journal_mode = wal').raw().all();
   if (!Array.isArray(mode) || mode[0] !== 'wal') {
-    throw catalogUnavailable(new Error('The storage of the catalog does not allow write-ahead logging.'));
+    throw catalogUnavailable(new Error('The disk of the catalog does not support write-ahead logging.'));
   }
   reader.exec('pragma query_only = on');
   // Commits append to the write-ahead log without waiting for the disk; `WriteAheadLog.sync` makes them durable.

@@ -3,12 +3,18 @@ import type { CompiledQuery, DatabaseConnection, Dialect, QueryResult } from 'ky
 import type Database from 'libsql';
 import { LRUCache } from 'lru-cache';
 import { requireStorableText } from '../errors.ts';
+import { createSql } from '../store.ts';
+import type { Sql } from '../store.ts';
 
 const STATEMENTS_MAX = 200;
 
 /** Kysely over one connection of libsql, whose statements are synchronous. `SqliteStore` begins and ends transactions. */
-export function createSqliteDialect(database: Database.Database): Dialect {
+export function createSqliteSql(database: Database.Database): Sql {
   const connection = new SqliteConnection(database);
+  return createSql(createDialect(connection), (query) => connection.run(query).rows);
+}
+
+function createDialect(connection: SqliteConnection): Dialect {
   return {
     createAdapter: () => new SqliteAdapter(),
     createDriver: () => ({
@@ -31,30 +37,40 @@ async function refuseTransaction(): Promise<never> {
   throw new Error('A transaction of the catalog is one of its store.');
 }
 
+interface Prepared {
+  readonly statement: Database.Statement;
+  readonly isReader: boolean;
+}
+
 class SqliteConnection implements DatabaseConnection {
   readonly #database: Database.Database;
-  readonly #statements = new LRUCache<string, Database.Statement>({ max: STATEMENTS_MAX });
+  readonly #statements = new LRUCache<string, Prepared>({ max: STATEMENTS_MAX });
 
   constructor(database: Database.Database) {
     this.#database = database;
   }
 
-  async executeQuery<Row>({ sql, parameters }: CompiledQuery): Promise<QueryResult<Row>> {
-    const statement = this.#statements.get(sql) ?? this.#prepare(sql);
-    const values = parameters.map(toNativeValue);
-    if (!statement.reader) return { rows: [], numAffectedRows: BigInt(statement.run(values).changes) };
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
     // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Kysely derived `Row` from the same query
-    return { rows: statement.all(values) as Row[] };
+    return this.run(query) as QueryResult<Row>;
+  }
+
+  run({ sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>): QueryResult<unknown> {
+    const { statement, isReader } = this.#statements.get(sql) ?? this.#prepare(sql);
+    const values = parameters.map(toNativeValue);
+    if (isReader) return { rows: statement.all(values) };
+    return { rows: [], numAffectedRows: BigInt(statement.run(values).changes) };
   }
 
   streamQuery(): AsyncIterableIterator<never> {
     throw new Error('The catalog does not stream rows.');
   }
 
-  #prepare(sql: string): Database.Statement {
+  #prepare(sql: string): Prepared {
     const statement = this.#database.prepare(sql);
-    this.#statements.set(sql, statement);
-    return statement;
+    const prepared = { statement, isReader: statement.reader };
+    this.#statements.set(sql, prepared);
+    return prepared;
   }
 }
 
@@ -62,7 +78,7 @@ class SqliteConnection implements DatabaseConnection {
 function toNativeValue(value: unknown): string | number | bigint | null {
   if (value === null || typeof value === 'bigint') return value;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;
-  if (typeof value !== 'string') throw new TypeError(`A ${typeof value} is no value for SQLite.`);
+  if (typeof value !== 'string') throw new TypeError(`SQLite cannot store a ${typeof value}.`);
   requireStorableText(value);
   return value;
 }

@@ -2,13 +2,13 @@ import { resolve } from 'node:path';
 import { sql as expression } from 'kysely';
 import type Database from 'libsql';
 import pLimit from 'p-limit';
-import { createSql } from '../store.ts';
 import type { CatalogStore, Sql, TransactionOptions } from '../store.ts';
 import { connect, disconnect } from './connections.ts';
 import type { Connections } from './connections.ts';
-import { createSqliteDialect } from './driver.ts';
+import { createSqliteSql } from './driver.ts';
 import { catalogUnavailable, changeInDoubt } from '../errors.ts';
 import { retryWhileBusy } from './errors.ts';
+import { LogIndex } from './log-index.ts';
 import { WriteAheadLog } from './write-ahead-log.ts';
 
 export interface SqliteSettings {
@@ -36,7 +36,11 @@ class SqliteStore implements CatalogStore {
   readonly #readSql: Sql;
   readonly #writeSql: Sql;
   readonly #dataVersion: Database.Statement;
+  readonly #begin: Database.Statement;
+  readonly #commit: Database.Statement;
   readonly #log: WriteAheadLog;
+  readonly #logIndex: LogIndex;
+  #changeCounter: number | undefined;
   /** The writer has one transaction at a time, in the order of arrival. */
   readonly #exclusive = pLimit(1);
   readonly #running = new Set<Promise<unknown>>();
@@ -47,10 +51,14 @@ class SqliteStore implements CatalogStore {
   constructor(connections: Connections, settings: SqliteSettings) {
     this.#settings = settings;
     this.#connections = connections;
-    this.#readSql = createSql(createSqliteDialect(connections.reader));
-    this.#writeSql = createSql(createSqliteDialect(connections.writer));
+    this.#readSql = createSqliteSql(connections.reader);
+    this.#writeSql = createSqliteSql(connections.writer);
     this.#dataVersion = connections.writer.prepare('pragma data_version').raw();
+    // A transaction that turns from reader to writer fails when another process wrote in between; this one does not.
+    this.#begin = connections.writer.prepare('begin immediate');
+    this.#commit = connections.writer.prepare('commit');
     this.#log = new WriteAheadLog(`${settings.file}-wal`, async () => this.#emptyLog());
+    this.#logIndex = new LogIndex(settings.file);
   }
 
   async read<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
@@ -72,10 +80,13 @@ class SqliteStore implements CatalogStore {
 
   /** SQLite does not count a connection's own commits. Safe inside of a transaction, where no other can commit. */
   async readChangeCounter(): Promise<number> {
+    if (this.#closed !== undefined || !this.#logIndex.isUnchanged()) this.#changeCounter = undefined;
+    if (this.#changeCounter !== undefined) return this.#changeCounter;
     return this.#attempt(async () => {
       const row = this.#dataVersion.get();
-      if (Array.isArray(row) && typeof row[0] === 'number') return row[0];
-      throw new TypeError('SQLite gave no data version.');
+      if (!Array.isArray(row) || typeof row[0] !== 'number') throw new TypeError('SQLite gave no data version.');
+      this.#changeCounter = row[0];
+      return row[0];
     });
   }
 
@@ -104,13 +115,11 @@ class SqliteStore implements CatalogStore {
   }
 
   async #runTransaction<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
-    const { writer } = this.#connections;
     this.#rollBack();
-    // A transaction that turns from reader to writer fails when another process wrote in between; this one does not.
-    writer.exec('begin immediate');
+    this.#begin.run();
     try {
       const value = await work(this.#writeSql);
-      writer.exec('commit');
+      this.#commit.run();
       return value;
     } catch (error) {
       this.#rollBack();

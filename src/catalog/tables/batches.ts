@@ -5,8 +5,10 @@ import { insertCompleted } from '../journal/entries.ts';
 import type { CompletedRequest } from '../journal/entries.ts';
 import { recordAll } from '../journal/journal.ts';
 import type { NewCommit, RecordedCommit } from '../journal/journal.ts';
+import { createId } from '../ids.ts';
 import { recordTransaction } from '../journal/transactions.ts';
 import type { CommitEntry } from '../journal/transactions.ts';
+import type { VersionRemovalRow } from '../schema/rows.ts';
 import type { Sql } from '../store.ts';
 import { insertDeclaration } from './declarations.ts';
 import type { NewDeclaration, RecordedTable } from './declarations.ts';
@@ -19,7 +21,25 @@ export interface BatchChanges {
   readonly deregistrations: readonly TableRecord[];
 }
 
+/** Versions that no longer exist once the batch is recorded. Their manifests are removed afterwards. */
+interface VersionDeletion {
+  readonly table: TableRecord;
+  /** The main one when absent. */
+  readonly branch: string | undefined;
+  readonly versions: readonly number[];
+  readonly latest: number;
+  /** Of the owner of the table. */
+  readonly epoch: number;
+}
+
+/** A deletion that is committed, and whose manifests may still exist. */
+export interface VersionRemoval extends Pick<VersionDeletion, 'branch' | 'versions'> {
+  readonly id: string;
+  readonly tableId: string;
+}
+
 export interface NewBatch extends BatchChanges {
+  readonly deletions: readonly VersionDeletion[];
   /** Of versions, whose entries are pending and hold readers. */
   readonly commits: readonly NewCommit[];
   /** What the changes say of themselves, without an operation. */
@@ -34,11 +54,31 @@ export interface RecordedBatch {
   readonly declared: readonly RecordedTable[];
   /** Ids of transactions. */
   readonly deregistered: readonly string[];
+  readonly deleted: readonly { readonly transactionId: string; readonly count: number }[];
 }
 
 export function createBatchStore(context: CatalogContext) {
-  const { write, now, nodeId } = context;
+  const { read, write, append, now, nodeId } = context;
   return {
+    /** Of all tables, or of some. */
+    async listRemovals(tableIds?: readonly string[]): Promise<readonly VersionRemoval[]> {
+      if (tableIds?.length === 0) return [];
+      const rows = await read(async (sql) =>
+        sql
+          .selectFrom('versionRemovals')
+          .selectAll()
+          .$if(tableIds !== undefined, (removals) => removals.where('tableId', 'in', tableIds ?? []))
+          .orderBy('id')
+          .execute(),
+      );
+      return rows.map(toRemoval);
+    },
+
+    /** For after the manifests are gone. Idempotent. */
+    async finishRemoval(id: string): Promise<void> {
+      await append(async (sql) => sql.deleteFrom('versionRemovals').where('id', '=', id).execute());
+    },
+
     /** One transaction: all of it, or nothing. Throws `NotOwner` after a takeover of one of the tables. */
     async record(batch: NewBatch): Promise<RecordedBatch> {
       return write(async (sql) => {
@@ -53,7 +93,8 @@ export function createBatchStore(context: CatalogContext) {
         for (const table of batch.deregistrations) {
           deregistered.push(await deregister(sql, table, batch.entry, committedAt));
         }
-        const recorded = { commits, declared, deregistered };
+        const deleted = await recordDeletions(sql, batch, { committedAt, nodeId });
+        const recorded = { commits, declared, deregistered, deleted };
         await complete(sql, batch, recorded, committedAt);
         return recorded;
       });
@@ -64,7 +105,7 @@ export function createBatchStore(context: CatalogContext) {
 function requireAll(recorded: readonly (RecordedCommit | undefined)[]): readonly RecordedCommit[] {
   return recorded.map((commit) => {
     if (commit !== undefined) return commit;
-    throw new ServiceError('TableNotFound', 'A table of the batch does not exist any more.');
+    throw new ServiceError('TableNotFound', 'A table of the batch no longer exists.');
   });
 }
 
@@ -73,6 +114,31 @@ async function deregister(sql: Sql, table: TableRecord, entry: NewBatch['entry']
   await releaseRow(sql, await requireRow(sql, table), at);
   const change = { ...entry, operation: 'deregister_table', version: 0, databaseId, tableId, path, committedAt: at };
   return (await recordTransaction(sql, change)).transactionId;
+}
+
+async function recordDeletions(
+  sql: Sql,
+  { deletions, entry }: NewBatch,
+  { committedAt, nodeId }: { readonly committedAt: number; readonly nodeId: string | undefined },
+): Promise<RecordedBatch['deleted']> {
+  const commits = deletions.map(({ table, branch, latest: version, epoch }): NewCommit => {
+    return { table, commit: { ...entry, operation: 'batch_delete_table_versions', version, branch }, epoch };
+  });
+  const recorded = requireAll(await recordAll(sql, commits, { committedAt, nodeId }));
+  for (const { table, branch = null, versions } of deletions) {
+    if (versions.length === 0) continue;
+    const row = { id: createId(committedAt), tableId: table.id, branch, versions: JSON.stringify(versions) };
+    await sql.insertInto('versionRemovals').values(row).execute();
+  }
+  return recorded.map(({ transactionId }, index) => {
+    return { transactionId, count: deletions[index]?.versions.length ?? 0 };
+  });
+}
+
+function toRemoval({ id, tableId, branch, versions: text }: VersionRemovalRow): VersionRemoval {
+  // Only ever written by `recordDeletions`.
+  const versions: readonly number[] = JSON.parse(text);
+  return { id, tableId, branch: branch ?? undefined, versions };
 }
 
 /** The request is completed with the first of its transactions. */
@@ -91,10 +157,12 @@ async function complete(sql: Sql, batch: NewBatch, recorded: RecordedBatch, comm
   });
 }
 
-function firstOf(batch: NewBatch, { commits, declared, deregistered }: RecordedBatch) {
-  const [commit, declaration] = [commits[0], declared[0]];
-  const table = batch.commits[0]?.table ?? declaration?.table ?? batch.deregistrations[0];
+function firstOf(batch: NewBatch, { commits, declared, deregistered, deleted }: RecordedBatch) {
+  const [commit, declaration, deletion] = [commits[0], declared[0], deleted[0]];
+  const changed = batch.commits[0]?.table ?? declaration?.table ?? batch.deregistrations[0];
+  const table = changed ?? batch.deletions[0]?.table;
   if (table === undefined) throw new Error('A batch has at least one change.');
-  const transactionId = commit?.transactionId ?? declaration?.transactionId ?? deregistered[0] ?? '';
+  const named = commit ?? declaration ?? (deregistered[0] === undefined ? deletion : undefined);
+  const transactionId = named?.transactionId ?? deregistered[0] ?? '';
   return { tableId: table.id, path: table.path, transactionId };
 }

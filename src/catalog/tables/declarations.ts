@@ -9,6 +9,7 @@ import { recordTransaction } from '../journal/transactions.ts';
 import type { CommitEntry, Recorded } from '../journal/transactions.ts';
 import { requireNamespaceId } from '../namespaces/namespace-rows.ts';
 import { toPathText, toTablePath } from '../path-text.ts';
+import type { StorageRoots } from '../storage-roots.ts';
 import type { Sql } from '../store.ts';
 import { releaseRow } from './lifecycle.ts';
 import {
@@ -26,10 +27,12 @@ export interface NewDeclaration {
   readonly databaseId: string;
   readonly path: TablePath;
   readonly root: string;
+  /** Chosen by the catalog when absent. */
+  readonly location?: TableLocation | undefined;
   readonly properties: Readonly<Record<string, string>>;
 }
 
-interface NewRegistration extends Omit<NewDeclaration, 'root'> {
+interface NewRegistration extends Omit<NewDeclaration, 'root' | 'location'> {
   readonly location: TableLocation;
   /** Whether a table that has the path is deregistered for it. */
   readonly replaces: boolean;
@@ -68,23 +71,46 @@ export async function insertDeclaration(
 ): Promise<RecordedTable> {
   const createdAt = now();
   const id = createId(createdAt);
-  const location = chooseLocation(root, declaration.path, id);
+  const { path, databaseId } = declaration;
+  if (declaration.location !== undefined) {
+    if ((await findVisible(sql, databaseId, path)) !== undefined) throw tableExists(path);
+    await requireUnowned(sql, databaseId, declaration.location, roots);
+  }
+  const location = declaration.location ?? chooseLocation(root, path, id);
   return insert(sql, { ...declaration, id, location, state: 'declared', createdAt }, entry, { roots });
+}
+
+/** Data can belong to one table only. */
+async function requireUnowned(
+  sql: Sql,
+  databaseId: string,
+  location: TableLocation,
+  roots: StorageRoots,
+): Promise<void> {
+  const owner = await findOwner(sql, { databaseId, location: roots.toStored(locationUri(location)), roots });
+  if (owner !== undefined && owner.kind !== 'released') throw locationTaken();
+}
+
+async function findOwner(
+  sql: Sql,
+  {
+    databaseId,
+    location,
+    roots,
+  }: { readonly databaseId: string; readonly location: string; readonly roots: StorageRoots },
+): Promise<LocationOwner | undefined> {
+  const row = await sql.selectFrom('tables').selectAll().where('location', '=', location).executeTakeFirst();
+  if (row?.state === 'reserved') return { kind: 'unfinished' };
+  if (row !== undefined) return { kind: 'table', table: toTableRecord(row, roots) };
+  const removal = await sql.selectFrom('removals').select('id').where('location', '=', location).executeTakeFirst();
+  if (removal !== undefined) return { kind: 'unfinished' };
+  const releases = sql.selectFrom('releases').select('path').where('databaseId', '=', databaseId);
+  const release = await releases.where('location', '=', location).executeTakeFirst();
+  return release && { kind: 'released', path: toTablePath(release.path) };
 }
 
 /** Tables whose data this service did not write. */
 export function createDeclarationStore({ read, write, append, roots, now }: CatalogContext) {
-  const findOwner = async (sql: Sql, databaseId: string, location: string): Promise<LocationOwner | undefined> => {
-    const row = await sql.selectFrom('tables').selectAll().where('location', '=', location).executeTakeFirst();
-    if (row?.state === 'reserved') return { kind: 'unfinished' };
-    if (row !== undefined) return { kind: 'table', table: toTableRecord(row, roots) };
-    const removal = await sql.selectFrom('removals').select('id').where('location', '=', location).executeTakeFirst();
-    if (removal !== undefined) return { kind: 'unfinished' };
-    const releases = sql.selectFrom('releases').select('path').where('databaseId', '=', databaseId);
-    const release = await releases.where('location', '=', location).executeTakeFirst();
-    return release && { kind: 'released', path: toTablePath(release.path) };
-  };
-
   return {
     /** A table without data, at a new location: the caller writes them there. */
     async declare(declaration: NewDeclaration, entry: CommitEntry): Promise<RecordedTable> {
@@ -98,8 +124,7 @@ export function createDeclarationStore({ read, write, append, roots, now }: Cata
         const former = await findVisible(sql, databaseId, path);
         if (former !== undefined && !replaces) throw tableExists(path);
         if (former !== undefined) await releaseRow(sql, former, createdAt);
-        const owner = await findOwner(sql, databaseId, roots.toStored(locationUri(location)));
-        if (owner !== undefined && owner.kind !== 'released') throw locationTaken();
+        await requireUnowned(sql, databaseId, location, roots);
         const table = { ...registration, id: createId(createdAt), state: 'published', createdAt } as const;
         return insert(sql, table, entry, { roots });
       });
@@ -114,7 +139,7 @@ export function createDeclarationStore({ read, write, append, roots, now }: Cata
     },
 
     async findOwner(databaseId: string, location: string): Promise<LocationOwner | undefined> {
-      return read(async (sql) => findOwner(sql, databaseId, roots.toStored(location)));
+      return read(async (sql) => findOwner(sql, { databaseId, location: roots.toStored(location), roots }));
     },
 
     /** By the address in replies; of any database. */
@@ -128,6 +153,6 @@ export function createDeclarationStore({ read, write, append, roots, now }: Cata
 
 function locationTaken(): ServiceError {
   return new ServiceError('InvalidTableState', 'The location belongs to another table.', {
-    hint: 'Data can belong to one table only.',
+    hint: 'A location can belong to only one table.',
   });
 }

@@ -82,7 +82,7 @@ export async function requireRow(sql: Sql, { id, path }: TableRecord): Promise<T
   const query = sql.selectFrom('tables').selectAll().where('id', '=', id);
   const row = await query.where('path', '=', toPathText(path)).executeTakeFirst();
   if (row !== undefined) return row;
-  throw new ServiceError('TableNotFound', `The table ${quoteForMessage(formatPath(path))} does not exist any more.`);
+  throw new ServiceError('TableNotFound', `The table ${quoteForMessage(formatPath(path))} no longer exists.`);
 }
 
 /** Deletes a table and lists its data for deletion in the same transaction: a crash leaves both or neither. */
@@ -106,6 +106,7 @@ export async function releaseRow(sql: Sql, row: TableRow, releasedAt: number): P
 
 async function deleteTable(sql: Sql, id: string): Promise<void> {
   await sql.deleteFrom('tables').where('id', '=', id).execute();
+  await sql.deleteFrom('versionRemovals').where('tableId', '=', id).execute();
   await deleteHead(sql, id);
   await deleteLease(sql, id);
 }

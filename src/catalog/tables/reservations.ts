@@ -143,7 +143,7 @@ async function publishTable(sql: Sql, { tableId, path }: Reservation, { properti
     .executeTakeFirst();
   if (result.numUpdatedRows === 1n) return;
   const name = quoteForMessage(formatPath(path));
-  throw new ServiceError('ConcurrentModification', `The table ${name} was given up while it was being made.`);
+  throw new ServiceError('ConcurrentModification', `The creation of the table ${name} was abandoned.`);
 }
 
 /** The declared table takes over the new data. Its former location, which is empty, is given up. */

@@ -10,7 +10,7 @@ export interface StoredSize {
   readonly bytes: number;
 }
 
-/** Of all tables of a database, or of those that a key or a client created. */
+/** The total of all tables of a database, or of the tables that one key or client created. */
 export interface Usage extends StoredSize {
   readonly tables: number;
   /** Tables whose sizes are not in the sums yet. */

@@ -139,7 +139,7 @@ interface HeldState {
 export async function holdVersion(sql: Sql, tableId: string, held: HeldState): Promise<void> {
   const { version: heldVersion, branch: heldBranch = null } = held;
   const row = await visibleTables(sql).where('id', '=', tableId).executeTakeFirst();
-  if (row === undefined) throw new ServiceError('TableNotFound', 'The table does not exist any more.');
+  if (row === undefined) throw new ServiceError('TableNotFound', 'The table no longer exists.');
   const isSame = row.heldVersion === heldVersion && row.heldBranch === heldBranch;
   if (row.heldVersion !== null && !isSame) {
     throw new ServiceError('ConcurrentModification', 'Another request is writing a lot of data to the table.');

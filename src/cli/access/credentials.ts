@@ -1,184 +1,147 @@
-import { generateApiKey, generateClientSecret } from '../../auth/keys/secrets.ts';
-import { generateSigningKey } from '../../auth/keys/signing-keys.ts';
-import type { CredentialRecord } from '../../catalog/catalog.ts';
-import { findOwnIssuer } from '../../config/config.ts';
-import type { Config } from '../../config/config.ts';
-import { EXIT, UsageError } from '../command.ts';
+import {
+  createKey,
+  createOauthClient,
+  listKeys,
+  listOauthClients,
+  revokeKey,
+  revokeOauthClient,
+} from '../../client/access.ts';
+import { defined } from '../../client/api-client.ts';
+import type { JsonClient } from '../../client/api-client.ts';
+import type { CreateCredentialBody, Credential, RevokeReply } from '../../wire/access.ts';
+import { UsageError } from '../command.ts';
 import type { Command } from '../command.ts';
-import { padText, textWidth } from '../show/text.ts';
-import { defineCatalogCommand, defineListCommand, requireOneName } from './catalog-command.ts';
-import type { Output } from './catalog-command.ts';
-import { GRANT_HELP, grantToJson, readGrant, showGrant } from './grants.ts';
+import type { Given, Option } from '../options.ts';
+import type { Result } from '../session.ts';
+import { drawTable } from '../show/draw-table.ts';
+import { formatMoment, visibleText } from '../show/text.ts';
+import { defineAccessCommand } from './access-command.ts';
+import { GRANT_HELP, GRANT_OPTIONS, readGrant, showGrant } from './grants.ts';
 
-/** What the commands of one kind of credential say. */
+/** What the commands of one kind of credential do and say. */
 interface CredentialKind {
   readonly word: 'key' | 'client';
   readonly createSummary: string;
-  readonly createHelp: string;
-  readonly generate: () => { readonly secret: string; readonly digest: string };
-  /** The secret as JSON fields and as text. */
-  readonly show: (secret: string, record: CredentialRecord, config: Config) => Output & { readonly fields: object };
+  readonly createAbout: string;
+  readonly createExample: string;
+  readonly create: (client: JsonClient, body: CreateCredentialBody) => Promise<Result>;
   readonly listSummary: string;
+  readonly list: (client: JsonClient) => Promise<Credential[]>;
   readonly revokeSummary: string;
-  readonly revokeHelp: string;
+  readonly revokeAbout: string;
+  readonly revoke: (client: JsonClient, id: string) => Promise<RevokeReply>;
 }
 
 const API_KEY: CredentialKind = {
   word: 'key',
-  createSummary: 'make an API key; it is shown once',
-  createHelp: `${GRANT_HELP}
-
-Example:
-  tiltyard key create dashboard --role reader --database sales --path 'eu$orders' --days 90`,
-  generate() {
-    const { key: secret, digest } = generateApiKey();
-    return { secret, digest };
+  createSummary: 'create an API key',
+  createAbout: 'Creates an API key and prints it. It is shown only once: the server keeps a digest.',
+  createExample: 'key create dashboard --role reader --database sales --path eu/orders --days 90',
+  async create(client, body) {
+    const reply = await createKey(client, body);
+    return { reply, text: `${reply.key}\n`, notice: createdNotice('key', reply) };
   },
-  show: (key, { id, name }) => ({
-    fields: { key },
-    text: `${key}\n`,
-    notice: `Key ${id} for ${name}: keep it now, it is not shown again.\n`,
-  }),
-  listSummary: 'list the API keys, without the keys themselves',
-  revokeSummary: 'revoke an API key, at once',
-  revokeHelp:
-    'A running server refuses the key from its next request on. The last key that administers everything is not revoked: make another one first.',
+  listSummary: 'list the API keys',
+  list: listKeys,
+  revokeSummary: 'revoke an API key',
+  revokeAbout:
+    'Revokes an API key: the server refuses it from the next request on. The last key that administers all databases cannot be revoked; create another one first.',
+  revoke: revokeKey,
 };
 
 const OAUTH_CLIENT: CredentialKind = {
   word: 'client',
-  createSummary: 'make an OAuth client; its secret is shown once',
-  createHelp: `${GRANT_HELP}
-
-A client gets its access tokens from the server's own token endpoint. Give the settings that the server is started with, so that its address can be shown.
-
-Example:
-  tiltyard client create nightly-load --role writer --database sales`,
-  generate: generateClientSecret,
-  show(secret, { id, name }, config) {
-    const issuer = findOwnIssuer(config);
+  createSummary: 'create an OAuth client',
+  createAbout:
+    "Creates an OAuth client, which gets access tokens from the server's token endpoint, and prints its id and secret. The secret is shown only once.",
+  createExample: 'client create nightly-load --role writer --database sales',
+  async create(client, body) {
+    const reply = await createOauthClient(client, body);
     const tokens =
-      issuer === undefined
-        ? 'These settings have no token endpoint: set auth.issuerUrl to its https address.'
-        : `Its tokens come from the issuer ${issuer}`;
+      reply.issuer_url === undefined
+        ? 'The server has no token endpoint: set auth.issuerUrl to its https address.'
+        : `Get tokens from ${reply.issuer_url}`;
     return {
-      fields: { issuer_url: issuer, client_id: id, client_secret: secret },
-      text: `client_id      ${id}\nclient_secret  ${secret}\n`,
-      notice: `Client ${id} for ${name}: keep its secret now, it is not shown again.\n${tokens}\n`,
+      reply,
+      text: `client_id      ${reply.client_id}\nclient_secret  ${reply.client_secret}\n`,
+      notice: `${createdNotice('client', reply)}\n${tokens}`,
     };
   },
-  listSummary: 'list the OAuth clients, without their secrets',
-  revokeSummary: 'revoke an OAuth client and all its tokens, at once',
-  revokeHelp: 'A running server refuses its tokens from the next request on.',
+  listSummary: 'list the OAuth clients',
+  list: listOauthClients,
+  revokeSummary: 'revoke an OAuth client and all its tokens',
+  revokeAbout: 'Revokes an OAuth client: the server refuses its tokens from the next request on.',
+  revoke: revokeOauthClient,
 };
+
+const CREATE_OPTIONS: readonly Option[] = [
+  ...GRANT_OPTIONS,
+  { name: 'days', value: 'N', help: 'expires after this many days (default: never)' },
+];
 
 export const keyCommands = commandsOf(API_KEY);
 export const clientCommands = commandsOf(OAUTH_CLIENT);
 
 function commandsOf(kind: CredentialKind): readonly Command[] {
   const { word } = kind;
-  const store = `${word}s` as const;
-  const create = defineCatalogCommand({
-    words: [word, 'create'],
-    usage: 'NAME [--role ROLE] [--database NAME] [--path PATH] [--days N] [--json] [--data DIR]',
-    summary: kind.createSummary,
-    help: kind.createHelp,
-    prepare(given) {
-      const name = requireOneName(given, `Give the ${word} one name.`);
-      const wanted = { name, grants: [readGrant(given)], ...readExpiry(given.value('days'), Date.now()) };
-      return async (catalog, config) => {
-        const { secret, digest } = kind.generate();
-        const record = await catalog[store].create({ ...wanted, digest });
-        const { fields, ...texts } = kind.show(secret, record, config);
-        return { json: { ...credentialToJson(record, Date.now()), ...fields }, ...texts };
-      };
-    },
-  });
-  const list = defineListCommand({
-    words: [word, 'list'],
-    summary: kind.listSummary,
-    help: `One line per ${word}: id, state, name, grants.`,
-    async list(catalog) {
-      const records = await catalog[store].list();
-      const now = Date.now();
-      return { json: records.map((record) => credentialToJson(record, now)), text: showCredentials(records, now) };
-    },
-  });
-  const revoke = defineCatalogCommand({
-    words: [word, 'revoke'],
-    usage: 'ID [--data DIR]',
-    summary: kind.revokeSummary,
-    help: `ID is the first word of a line of "tiltyard ${word} list". ${kind.revokeHelp}`,
-    prepare(given) {
-      const id = requireOneName(given, `Give the id of one ${word}.`);
-      return async (catalog) => {
-        const isRevoked = await catalog[store].revoke(id);
-        if (isRevoked) return { notice: `${word === 'key' ? 'Key' : 'Client'} ${id} is revoked.\n` };
-        const notice = `tiltyard: There is no ${word} ${id} that could be revoked. "tiltyard ${word} list" shows them.\n`;
-        return { notice, code: EXIT.missing };
-      };
-    },
-  });
-  return [create, list, revoke];
+  return [
+    defineAccessCommand({
+      words: [word, 'create'],
+      names: 'NAME',
+      summary: kind.createSummary,
+      about: `${kind.createAbout} ${GRANT_HELP}`,
+      options: CREATE_OPTIONS,
+      examples: [kind.createExample],
+      run: async (client, { given }) => kind.create(client, readCredential(given)),
+    }),
+    defineAccessCommand({
+      words: [word, 'list'],
+      names: '',
+      summary: kind.listSummary,
+      about: `Lists each ${word} with its id, state, name, grants and expiry, never its secret.`,
+      examples: [`${word} list`, `${word} list --json`],
+      async run(client, { canvas }) {
+        const reply = await kind.list(client);
+        const rows = reply.map(({ id, state, name, grants, expires_at: expiry }) => [
+          id,
+          state,
+          visibleText(name),
+          grants.map(showGrant).join(', '),
+          expiry === undefined ? 'never' : formatMoment(Date.parse(expiry)),
+        ]);
+        const text = rows.length === 0 ? '' : drawTable(['id', 'state', 'name', 'grants', 'expires'], rows, canvas);
+        return { reply, text, none: `There are no ${word}s.` };
+      },
+    }),
+    defineAccessCommand({
+      words: [word, 'revoke'],
+      names: 'ID',
+      summary: kind.revokeSummary,
+      about: `${kind.revokeAbout} "tiltyard ${word} list" shows the ids.`,
+      examples: [`${word} revoke 01h2xcejqtf2nbrexx3vqjhp41`],
+      async run(client, { given: { names } }) {
+        const reply = await kind.revoke(client, names[0] ?? '');
+        return { reply, text: `Revoked the ${word} ${reply.id}.\n` };
+      },
+    }),
+  ];
 }
 
-const DAY_MILLISECONDS = 24 * 60 * 60 * 1000;
-
-function readExpiry(days: string | undefined, now: number): { readonly expiresAt?: number } {
-  if (days === undefined) return {};
-  if (!/^[1-9]\d{0,4}$/.test(days)) throw new UsageError('--days must be a whole number from 1 to 99999.');
-  return { expiresAt: now + Number(days) * DAY_MILLISECONDS };
+function createdNotice(word: string, { id, name, grants, expires_at: expiry }: Credential): string {
+  const end = expiry === undefined ? '' : ` It expires at ${expiry}.`;
+  const roles = grants.map(showGrant).join(', ');
+  return `Created the ${word} ${id} for ${visibleText(name)}: ${roles}.${end} Store it now: it is not shown again.`;
 }
 
-function stateOf({ revokedAt, expiresAt }: CredentialRecord, now: number): 'revoked' | 'expired' | 'valid' {
-  if (revokedAt !== undefined) return 'revoked';
-  return expiresAt !== undefined && expiresAt <= now ? 'expired' : 'valid';
+function readCredential(given: Given): CreateCredentialBody {
+  const expiry = readExpiry(given.value('days'));
+  return { name: given.names[0] ?? '', grants: [readGrant(given)], ...defined({ expires_in_seconds: expiry }) };
 }
 
-function showCredentials(records: readonly CredentialRecord[], now: number): string {
-  const width = Math.max(0, ...records.map(({ name }) => textWidth(name)));
-  const lines = records.map((record) => {
-    const state = stateOf(record, now).padEnd('revoked'.length);
-    return `${record.id}  ${state}  ${padText(record.name, width)}  ${record.grants.map(showGrant).join(', ')}\n`;
-  });
-  return lines.join('');
-}
+const DAY_SECONDS = 24 * 60 * 60;
 
-/** The same fields as in replies of the API. */
-function credentialToJson(record: CredentialRecord, now: number): object {
-  return {
-    id: record.id,
-    name: record.name,
-    state: stateOf(record, now),
-    created_at: new Date(record.createdAt).toISOString(),
-    ...(record.expiresAt === undefined ? {} : { expires_at: new Date(record.expiresAt).toISOString() }),
-    grants: record.grants.map(grantToJson),
-  };
+function readExpiry(days: string | undefined): number | undefined {
+  if (days === undefined) return undefined;
+  if (!/^[1-9]\d{0,3}$/.test(days)) throw new UsageError('--days must be a whole number from 1 to 3,660.');
+  return Number(days) * DAY_SECONDS;
 }
-
-export const signingKeyCommands: readonly Command[] = [
-  defineCatalogCommand({
-    words: ['signing-key', 'rotate'],
-    usage: '[--forget-earlier] [--data DIR]',
-    summary: 'sign access tokens with a new key from now on',
-    help: 'Tokens that earlier keys signed stay valid until they expire. With --forget-earlier they end at once, and every client asks for a new one.',
-    prepare: (given) => async (catalog) => {
-      const key = await generateSigningKey();
-      await catalog.signingKeys.rotate(key, { forgetEarlier: given.has('forget-earlier') });
-      return { notice: `Tokens are signed with the key ${key.id} from now on.\n` };
-    },
-  }),
-  defineListCommand({
-    words: ['signing-key', 'list'],
-    summary: 'list the keys that sign access tokens, without the keys themselves',
-    help: 'One line per key: id, state, time of its making. The first one signs.',
-    async list(catalog) {
-      const json = (await catalog.signingKeys.list()).map(({ id, createdAt, retiredAt }) => ({
-        id,
-        state: retiredAt === undefined ? 'signs' : 'retired',
-        created_at: new Date(createdAt).toISOString(),
-      }));
-      return { json, text: json.map((key) => `${key.id}  ${key.state.padEnd(7)}  ${key.created_at}\n`).join('') };
-    },
-  }),
-];

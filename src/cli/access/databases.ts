@@ -1,55 +1,60 @@
 import { resolve } from 'node:path';
-import { ensureRoot, requireSharedRoot } from '../../app/configured-catalog.ts';
-import { requireServedRoot } from '../../app/installed-engine.ts';
+import { createDatabase, dropDatabase, listDatabases } from '../../client/access.ts';
+import { UsageError } from '../command.ts';
 import type { Command } from '../command.ts';
-import { defineCatalogCommand, defineListCommand, requireOneName } from './catalog-command.ts';
-
-const NAME_RULE = 'Give the database one name.';
+import { defineAccessCommand } from './access-command.ts';
 
 export const databaseCommands: readonly Command[] = [
-  defineCatalogCommand({
+  defineAccessCommand({
     words: ['database', 'create'],
-    usage: 'NAME [--root FOLDER_OR_URI] [--json] [--data DIR]',
+    names: 'NAME',
     summary: 'create a database: a tenant with separate tables',
-    help: 'Without --root its tables live below the storage root, in a folder of their own. Several nodes need an object store.',
-    prepare(given) {
-      const name = requireOneName(given, NAME_RULE);
-      const wanted = toRoot(given.value('root'));
-      if (wanted !== undefined) requireServedRoot(wanted);
-      return async (catalog, config) => {
-        if (wanted !== undefined) requireSharedRoot(name, wanted, config);
-        const { root } = await catalog.databases.create({ name, root: wanted });
-        await ensureRoot(root, config).catch(async (error: unknown) => {
-          await catalog.databases.drop(name);
-          throw error;
-        });
-        return { json: { name, root }, text: `${name}  ${root}\n` };
-      };
+    about:
+      'Creates an empty database. Its tables are stored in a folder below the storage root of the server; with --data, --root chooses another folder or the address of an object store, which several nodes need.',
+    options: [{ name: 'root', value: 'FOLDER_OR_URI', help: 'where its tables are stored; needs --data' }],
+    examples: ['database create sales', 'database create sales --root s3://bucket/sales --data /srv/tables'],
+    async run(client, { given }) {
+      const [name = ''] = given.names;
+      const root = toRoot(given.value('root'));
+      if (client.offline !== undefined) {
+        const created = await client.offline.createDatabase(name, root);
+        return { reply: created, text: `Created the database ${name} in ${created.root}.\n` };
+      }
+      if (root !== undefined) throw new UsageError(ROOT_RULE);
+      return { reply: await createDatabase(client, name), text: `Created the database ${name}.\n` };
     },
   }),
-  defineListCommand({
+  defineAccessCommand({
     words: ['database', 'list'],
-    summary: 'list the databases and where their tables live',
-    help: 'One line per database: name, storage root.',
-    async list(catalog) {
-      const json = (await catalog.databases.list()).map(({ name, root }) => ({ name, root }));
-      return { json, text: json.map(({ name, root }) => `${name}  ${root}\n`).join('') };
+    names: '',
+    summary: 'list the databases',
+    about: 'Lists the databases that you may see, one per line. With --data, also where their tables are stored.',
+    examples: ['database list', 'database list --data /srv/tables'],
+    async run(client) {
+      if (client.offline === undefined) {
+        const reply = await listDatabases(client);
+        return { reply, text: reply.map(({ name }) => `${name}\n`).join(''), none: 'There are no databases.' };
+      }
+      const reply = await client.offline.listDatabases();
+      return { reply, text: reply.map(({ name, root }) => `${name}  ${root}\n`).join('') };
     },
   }),
-  defineCatalogCommand({
+  defineAccessCommand({
     words: ['database', 'drop'],
-    usage: 'NAME [--data DIR]',
+    names: 'NAME',
     summary: 'drop an empty database and all grants on it',
-    help: 'A database that holds tables or namespaces is not dropped, nor is the default one. Its folder is left alone.',
-    prepare(given) {
-      const name = requireOneName(given, NAME_RULE);
-      return async (catalog) => {
-        await catalog.databases.drop(name);
-        return { notice: `The database ${name} is dropped.\n` };
-      };
+    about:
+      'Drops a database that has no tables and no namespaces, and all grants on it. The default database cannot be dropped. Its folder stays.',
+    examples: ['database drop sales'],
+    async run(client, { given: { names } }) {
+      const reply = await dropDatabase(client, names[0] ?? '');
+      return { reply, text: `Dropped the database ${reply.name}.\n` };
     },
   }),
 ];
+
+const ROOT_RULE =
+  '--root needs --data DIR and a stopped server: a connection does not choose where the server stores tables.';
 
 /** A folder is stored as an absolute path: the server may be started in another folder. */
 function toRoot(root: string | undefined): string | undefined {

@@ -1,104 +1,94 @@
-import type { Catalog, GivenGrant } from '../../catalog/catalog.ts';
+import { createGrant, deleteGrant, listGrants } from '../../client/access.ts';
 import { defined } from '../../client/api-client.ts';
 import { ROLES } from '../../model/access.ts';
-import type { Grant } from '../../model/access.ts';
 import { DEFAULT_DELIMITER, formatPath, parseNamespacePath } from '../../model/identifier.ts';
-import { EXIT, UsageError } from '../command.ts';
+import type { GrantShape, ListedGrant } from '../../wire/access.ts';
+import { UsageError } from '../command.ts';
 import type { Command } from '../command.ts';
 import { readOneOf } from '../options.ts';
-import type { Given } from '../options.ts';
-import { defineCatalogCommand } from './catalog-command.ts';
+import type { Given, Option } from '../options.ts';
+import { visibleText } from '../show/text.ts';
+import { defineAccessCommand } from './access-command.ts';
 
-export const GRANT_HELP = `ROLE is one of ${ROLES.join(', ')} (default reader). Without --database the role holds on every database; --path limits it to a namespace or a table of it.`;
+/** `--database` is one of the options that every command has. */
+export const GRANT_OPTIONS: readonly Option[] = [
+  { name: 'role', value: 'ROLE', help: `${ROLES.slice(0, -1).join(', ')} or ${ROLES.at(-1)} (default reader)` },
+  { name: 'path', value: 'PATH', help: 'a namespace or table of --database, such as eu/orders' },
+];
 
-const CHANGE_USAGE = 'PRINCIPAL --role ROLE [--database NAME] [--path PATH] [--data DIR]';
+export const GRANT_HELP =
+  'The role applies to the database given with --database, or to the namespace or table in it given with --path. Without --database, it applies to all databases.';
+
 const PRINCIPAL_HELP = 'PRINCIPAL is "key:ID", "client:ID" or "token:ISSUER#SUBJECT".';
-const PAGE_SIZE = 1000;
 
 export const grantCommands: readonly Command[] = [
-  defineCatalogCommand({
+  defineAccessCommand({
     words: ['grant', 'add'],
-    usage: CHANGE_USAGE,
+    names: 'PRINCIPAL',
     summary: 'give a role to a key, a client or the holder of a token',
-    help: `${PRINCIPAL_HELP} ${GRANT_HELP}
-
-Example:
-  tiltyard grant add 'token:https://login.example.com/#ada' --role reader --database sales`,
-    prepare(given) {
-      const principal = requirePrincipal(given);
-      const grant = readGrant(given);
-      return async (catalog) => {
-        await requireKnown(principal, catalog);
-        await catalog.grants.add(principal, grant);
-        return { notice: `${principal} is ${showGrant(grant)}.\n` };
-      };
+    about: `Gives a role at once, also while the server runs. ${PRINCIPAL_HELP} ${GRANT_HELP}`,
+    options: GRANT_OPTIONS,
+    examples: [
+      'grant add key:01h2xcejqtf2nbrexx3vqjhp41 --role writer --database sales --path eu/orders',
+      "grant add 'token:https://login.example.com/#ada' --role reader --database sales",
+    ],
+    async run(client, { given }) {
+      const reply = await createGrant(client, { principal: requirePrincipal(given), ...readGrant(given) });
+      return { reply, text: `${visibleText(reply.principal)} is now ${showGrant(reply)}.\n` };
     },
   }),
-  defineCatalogCommand({
+  defineAccessCommand({
     words: ['grant', 'remove'],
-    usage: CHANGE_USAGE,
-    summary: 'take a role away, at once',
-    help: `${PRINCIPAL_HELP} Give role, database and path as "tiltyard grant list" shows them.`,
-    prepare(given) {
-      const principal = requirePrincipal(given);
-      const grant = readGrant(given);
-      return async (catalog) => {
-        const isRemoved = await catalog.grants.remove(principal, grant);
-        if (!isRemoved) return { notice: 'There is no such grant.\n', code: EXIT.failed };
-        return { notice: `${principal} is no longer ${showGrant(grant)}.\n` };
-      };
+    names: 'PRINCIPAL',
+    summary: 'take a role away',
+    about: `Takes a role away at once. ${PRINCIPAL_HELP} Give role, database and path as "tiltyard grant list" shows them.`,
+    options: GRANT_OPTIONS,
+    examples: ['grant remove key:01h2xcejqtf2nbrexx3vqjhp41 --role writer --database sales --path eu/orders'],
+    async run(client, { given }) {
+      const reply = await deleteGrant(client, { principal: requirePrincipal(given), ...readGrant(given) });
+      return { reply, text: `${visibleText(reply.principal)} is no longer ${showGrant(reply)}.\n` };
     },
   }),
-  defineCatalogCommand({
+  defineAccessCommand({
     words: ['grant', 'list'],
-    usage: '[PRINCIPAL] [--database NAME] [--json] [--data DIR]',
+    names: '[PRINCIPAL]',
     summary: 'list who has which role on what',
-    help: 'One line per grant: principal, role, place.',
-    prepare(given) {
+    about:
+      'Lists grants, one per line: principal, role, database and path, and the name of the key or client. --database lists only those on one database.',
+    examples: ['grant list', 'grant list --database sales', 'grant list key:01h2xcejqtf2nbrexx3vqjhp41'],
+    async run(client, { given }) {
       const principal = given.names.length === 0 ? undefined : requirePrincipal(given);
-      const databases = given.has('database') ? given.values('database') : undefined;
-      return async (catalog) => {
-        const grants: GivenGrant[] = [];
-        let page: readonly GivenGrant[];
-        do {
-          const after = grants.at(-1);
-          page = await catalog.grants.list({ limit: PAGE_SIZE, ...defined({ principal, databases, after }) });
-          grants.push(...page);
-        } while (page.length === PAGE_SIZE);
-        const json = grants.map((grant) => ({ principal: grant.principal, ...grantToJson(grant) }));
-        return { json, text: grants.map((grant) => `${grant.principal}  ${showGrant(grant)}\n`).join('') };
-      };
+      const grants = await listGrants(client, defined({ principal, database: given.value('database') }));
+      return { reply: grants, text: grants.map(grantLine).join(''), none: 'There are no grants.' };
     },
   }),
 ];
 
-export function readGrant(given: Given): Grant {
+function grantLine(grant: ListedGrant): string {
+  const { principal, principal_name: name } = grant;
+  return `${visibleText(principal)}  ${showGrant(grant)}${name === undefined ? '' : `  ${visibleText(name)}`}\n`;
+}
+
+export function readGrant(given: Given): GrantShape {
   const role = readOneOf(given, 'role', ROLES) ?? 'reader';
   const [database, path] = [given.value('database'), given.value('path')];
-  if (path !== undefined && database === undefined) throw new UsageError('--path needs --database.');
-  return { role, database, path: path === undefined ? [] : parseNamespacePath(path, DEFAULT_DELIMITER) };
+  if (database === undefined) {
+    if (path !== undefined) throw new UsageError('--path needs --database.');
+    return { role, all_databases: true };
+  }
+  return { role, database, ...defined({ path: path === undefined ? undefined : toNames(path) }) };
 }
 
-export function showGrant({ role, database, path }: Grant): string {
-  return `${role} on ${database ?? 'everything'}${path.length === 0 ? '' : `/${formatPath(path)}`}`;
+function toNames(path: string): string[] {
+  return [...parseNamespacePath(path, path.includes('/') ? '/' : DEFAULT_DELIMITER)];
 }
 
-export function grantToJson({ role, database, path }: Grant): object {
-  return {
-    role,
-    ...(database === undefined ? { all_databases: true } : { database }),
-    ...(path.length === 0 ? {} : { path }),
-  };
+export function showGrant({ role, database, path = [] }: GrantShape): string {
+  const on = [database ?? 'all databases', ...(path.length === 0 ? [] : [formatPath(path, '/')])];
+  return visibleText(`${role} on ${on.join('/')}`);
 }
 
-function requirePrincipal({ names: [principal = '', ...others] }: Given): string {
-  if (others.length === 0 && /^(key:|client:|token:[^#]+#).+$/.test(principal)) return principal;
-  throw new UsageError('Give one principal: "key:ID", "client:ID" or "token:ISSUER#SUBJECT".');
-}
-
-async function requireKnown(principal: string, catalog: Catalog): Promise<void> {
-  const [kind, id = ''] = principal.split(/:(.*)/s, 2);
-  if (kind === 'token') return;
-  const record = await (kind === 'key' ? catalog.keys : catalog.clients).find(id);
-  if (record === undefined) throw new UsageError(`There is no ${kind} ${id}.`);
+function requirePrincipal({ names: [principal = ''] }: Given): string {
+  if (/^(key:|client:|token:[^#]+#).+$/.test(principal)) return principal;
+  throw new UsageError(`"${principal}" is not a principal: give "key:ID", "client:ID" or "token:ISSUER#SUBJECT".`);
 }

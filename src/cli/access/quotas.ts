@@ -1,80 +1,67 @@
-import type { Catalog, GivenQuota } from '../../catalog/catalog.ts';
+import { listQuotas, removeQuota, setQuota } from '../../client/access.ts';
 import { describeUsage } from '../../client/usage.ts';
-import { QUOTA_LIMITS } from '../../model/access.ts';
-import type { Quota, QuotaLimit } from '../../model/access.ts';
 import { formatBytes, formatCount } from '../../plans/format-figure.ts';
+import type { GivenQuota, QuotaShape } from '../../wire/access.ts';
 import { defineClientCommand } from '../client-command.ts';
-import { EXIT, UsageError } from '../command.ts';
+import { UsageError } from '../command.ts';
 import type { Command } from '../command.ts';
 import { readNumber } from '../options.ts';
 import type { Given } from '../options.ts';
 import { drawTable } from '../show/draw-table.ts';
-import { defineCatalogCommand, defineListCommand } from './catalog-command.ts';
+import { defineAccessCommand } from './access-command.ts';
 
 const SUBJECT_HELP = 'SUBJECT is "key:ID", "client:ID" or "database:NAME".';
-const PAGE_SIZE = 1000;
 
-/** As an option and in JSON. */
-const LIMITS: Readonly<Record<QuotaLimit, { readonly option: string; readonly minimum: number }>> = {
-  requestsPerSecond: { option: 'requests-per-second', minimum: 1 },
-  concurrentReads: { option: 'concurrent-reads', minimum: 0 },
-  concurrentWrites: { option: 'concurrent-writes', minimum: 0 },
-  bytes: { option: 'bytes', minimum: 0 },
-  rows: { option: 'rows', minimum: 0 },
-  tables: { option: 'tables', minimum: 0 },
+type Limit = keyof QuotaShape;
+
+/** By their names in JSON; an option has dashes in place of underscores. */
+const LIMITS: Readonly<Record<Limit, { readonly minimum: number; readonly help: string }>> = {
+  requests_per_second: { minimum: 1, help: 'requests per second, counted by each node' },
+  concurrent_reads: { minimum: 0, help: 'reads in flight at once, counted by each node' },
+  concurrent_writes: { minimum: 0, help: 'writes in flight at once, counted by each node' },
+  bytes: { minimum: 0, help: 'bytes of the latest versions of its tables' },
+  rows: { minimum: 0, help: 'rows of the latest versions of its tables' },
+  tables: { minimum: 0, help: 'tables' },
 };
+// oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The keys of a literal.
+const LIMIT_NAMES = Object.keys(LIMITS) as readonly Limit[];
 
 export const quotaCommands: readonly Command[] = [
-  defineCatalogCommand({
+  defineAccessCommand({
     words: ['quota', 'set'],
-    usage:
-      'SUBJECT [--requests-per-second N] [--concurrent-reads N] [--concurrent-writes N] [--bytes N] [--rows N] [--tables N] [--json] [--data DIR]',
+    names: 'SUBJECT',
     summary: 'limit what a key, a client or a database may use',
-    help: `${SUBJECT_HELP} Limits that are not given stay as they are. Rates and numbers of requests are counted by each node. The sizes of a key or a client are those of the tables that it created.
-
-Example:
-  tiltyard quota set database:sales --rows 1000000 --tables 50`,
-    prepare(given) {
+    about: `Sets limits; other limits stay as they are. ${SUBJECT_HELP} The tables of a key or a client are those that it created.`,
+    options: LIMIT_NAMES.map((name) => ({ name: toOption(name), value: 'N', help: LIMITS[name].help })),
+    examples: ['quota set database:sales --rows 1000000 --tables 50'],
+    async run(client, { given }) {
       const subject = requireSubject(given);
-      const limits = readLimits(given);
-      return async (catalog) => {
-        const id = await toStoredSubject(subject, catalog);
-        const quota = await catalog.quotas.set(id, limits);
-        return { json: toJson(subject, quota), text: `${subject}  ${showQuota(quota)}\n` };
-      };
+      const reply = toSubject(await setQuota(client, subject, readLimits(given)));
+      return { reply, text: quotaLine(reply) };
     },
   }),
-  defineListCommand({
+  defineAccessCommand({
     words: ['quota', 'list'],
+    names: '',
     summary: 'list the quotas of keys, clients and databases',
-    help: 'One line per key, client or database that has a quota.',
-    async list(catalog) {
-      const quotas: GivenQuota[] = [];
-      let page: readonly GivenQuota[];
-      do {
-        page = await catalog.quotas.list({ after: quotas.at(-1)?.subject, limit: PAGE_SIZE });
-        quotas.push(...page);
-      } while (page.length === PAGE_SIZE);
-      const shown = quotas.map(({ quota, ...given }) => ({ quota, subject: toShownSubject(given) }));
-      return {
-        json: shown.map(({ subject, quota }) => toJson(subject, quota)),
-        text: shown.map(({ subject, quota }) => `${subject}  ${showQuota(quota)}\n`).join(''),
-      };
+    about: 'Lists each key, client and database that has a quota, with its limits.',
+    examples: ['quota list', 'quota list --json'],
+    async run(client) {
+      const reply = (await listQuotas(client)).map(toSubject);
+      return { reply, text: reply.map(quotaLine).join(''), none: 'There are no quotas.' };
     },
   }),
-  defineCatalogCommand({
+  defineAccessCommand({
     words: ['quota', 'remove'],
-    usage: 'SUBJECT [LIMIT]... [--data DIR]',
+    names: 'SUBJECT [LIMIT]...',
     summary: 'remove limits of a key, a client or a database',
-    help: `${SUBJECT_HELP} LIMIT is one of ${optionNames()}; without one, all limits are removed.`,
-    prepare({ names: [subject = '', ...limits] }) {
-      checkSubject(subject);
-      const removed = limits.length === 0 ? undefined : limits.map(readLimitName);
-      return async (catalog) => {
-        const left = await catalog.quotas.remove(await toStoredSubject(subject, catalog), removed);
-        if (left === undefined) return { notice: 'There is no such limit.\n', code: EXIT.failed };
-        return { notice: `${subject} now has ${showQuota(left) || 'no quota'}.\n` };
-      };
+    about: `Removes the limits that are named, or all of them. ${SUBJECT_HELP} LIMIT is one of ${optionNames()}.`,
+    examples: ['quota remove database:sales rows', 'quota remove database:sales'],
+    async run(client, { given }) {
+      const subject = requireSubject(given);
+      const limits = given.names.slice(1).map(readLimitName);
+      const reply = toSubject(await removeQuota(client, subject, limits.length === 0 ? undefined : limits));
+      return { reply, text: `${subject} now has ${showQuota(reply.quota) || 'no quota'}.\n` };
     },
   }),
 ];
@@ -83,7 +70,7 @@ export const usageCommand = defineClientCommand({
   words: ['usage'],
   names: '[SUBJECT]',
   summary: 'show how much of its quota a caller or a database uses',
-  about: `Shows what is used, and the limits. ${SUBJECT_HELP} Without one it is the caller itself.`,
+  about: `Shows what is used, and the limits. ${SUBJECT_HELP} Without one, it is the key or client that you use.`,
   examples: ['usage', 'usage database:sales'],
   async run({ client, given: { names }, canvas }) {
     const [subject] = names;
@@ -91,9 +78,8 @@ export const usageCommand = defineClientCommand({
     const reply = await describeUsage(client, subject);
     const { quota, usage } = reply;
     const sizes = (['bytes', 'rows', 'tables'] as const).map((name) => {
-      const show = name === 'bytes' ? formatBytes : formatCount;
       const limit = quota[name];
-      return [name, show(usage[name]), limit === undefined ? { faint: 'none' } : show(limit)];
+      return [name, showLimit(name, usage[name]), limit === undefined ? { faint: 'none' } : showLimit(name, limit)];
     });
     const rates = (['requests_per_second', 'concurrent_reads', 'concurrent_writes'] as const).flatMap((name) => {
       const limit = quota[name];
@@ -101,71 +87,62 @@ export const usageCommand = defineClientCommand({
     });
     const heads = ['', { number: 'used' }, { number: 'limit' }] as const;
     const missing = usage.unmeasured_tables;
-    const note = missing === 0 ? '' : `Without ${formatCount(missing)} tables whose sizes are not known yet.\n`;
+    const note = missing === 0 ? '' : `Not counted: ${formatCount(missing)} tables whose sizes are not yet known.\n`;
     return { reply, text: drawTable(heads, [...sizes, ...rates], canvas) + note };
   },
 });
 
-function readLimits(given: Given): Quota {
-  const limits: Partial<Record<QuotaLimit, number>> = {};
-  for (const limit of QUOTA_LIMITS) {
-    const { option, minimum } = LIMITS[limit];
-    const value = readNumber(given, option, minimum);
-    if (value !== undefined) limits[limit] = value;
-  }
-  if (Object.keys(limits).length > 0) return limits;
+function toOption(limit: Limit): string {
+  return limit.replaceAll('_', '-');
+}
+
+function readLimits(given: Given): QuotaShape {
+  const limits = LIMIT_NAMES.map((name) => [name, readNumber(given, toOption(name), LIMITS[name].minimum)] as const);
+  const set = limits.filter(([, value]) => value !== undefined);
+  if (set.length > 0) return Object.fromEntries(set);
   throw new UsageError('Give at least one limit, such as --rows 1000000.');
 }
 
-function readLimitName(name: string): QuotaLimit {
-  const limit = QUOTA_LIMITS.find((each) => LIMITS[each].option === name.replaceAll('_', '-'));
-  if (limit === undefined) throw new UsageError(`There is no limit "${name}". The limits are ${optionNames()}.`);
+function readLimitName(name: string): Limit {
+  const limit = LIMIT_NAMES.find((each) => each === name.replaceAll('-', '_'));
+  if (limit === undefined) throw new UsageError(`The limit "${name}" does not exist. The limits are ${optionNames()}.`);
   return limit;
 }
 
 function optionNames(): string {
-  return Object.values(LIMITS)
-    .map(({ option }) => option)
-    .join(', ');
+  return LIMIT_NAMES.map(toOption).join(', ');
 }
 
-function requireSubject({ names: [subject = '', ...others] }: Given): string {
-  if (others.length > 0) throw new UsageError('Give one subject.');
+function requireSubject({ names: [subject = ''] }: Given): string {
   checkSubject(subject);
   return subject;
 }
 
 function checkSubject(subject: string): void {
-  if (!/^(?:key|client|database):./s.test(subject)) throw new UsageError(SUBJECT_HELP.replace(' is', ':'));
+  if (/^(?:key|client|database):./s.test(subject)) return;
+  throw new UsageError(`"${subject}" cannot have a quota: give "key:ID", "client:ID" or "database:NAME".`);
 }
 
-async function toStoredSubject(subject: string, { databases }: Catalog): Promise<string> {
-  if (!subject.startsWith('database:')) return subject;
-  const name = subject.slice('database:'.length);
-  const database = await databases.find(name);
-  if (database === undefined) throw new UsageError(`There is no database ${name}.`);
-  return `database:${database.id}`;
+interface SubjectQuota extends Pick<GivenQuota, 'quota'> {
+  readonly subject: string;
 }
 
-function toShownSubject({ subject, databaseName }: Omit<GivenQuota, 'quota'>): string {
-  return databaseName === undefined ? subject : `database:${databaseName}`;
+function toSubject({ principal = '', database, quota }: GivenQuota): SubjectQuota {
+  return { subject: database === undefined ? principal : `database:${database}`, quota };
 }
 
-function showQuota(quota: Quota): string {
-  const shown = QUOTA_LIMITS.flatMap((limit) => {
-    const value = quota[limit];
-    if (value === undefined) return [];
-    return [
-      `${LIMITS[limit].option.replaceAll('-', ' ')} ${limit === 'bytes' ? formatBytes(value) : formatCount(value)}`,
-    ];
+function quotaLine({ subject, quota }: SubjectQuota): string {
+  return `${subject}  ${showQuota(quota)}\n`;
+}
+
+function showQuota(quota: QuotaShape): string {
+  const shown = LIMIT_NAMES.flatMap((name) => {
+    const value = quota[name];
+    return value === undefined ? [] : [`${name.replaceAll('_', ' ')} ${showLimit(name, value)}`];
   });
   return shown.join(', ');
 }
 
-function toJson(subject: string, quota: Quota): object {
-  const limits = QUOTA_LIMITS.filter((limit) => quota[limit] !== undefined);
-  return {
-    subject,
-    quota: Object.fromEntries(limits.map((limit) => [LIMITS[limit].option.replaceAll('-', '_'), quota[limit]])),
-  };
+function showLimit(name: Limit, value: number): string {
+  return name === 'bytes' ? formatBytes(value) : formatCount(value);
 }

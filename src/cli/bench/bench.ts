@@ -19,26 +19,36 @@ import type { Kind, Plan, Subject } from './subjects.ts';
 export const benchCommand = defineClientCommand({
   words: ['bench'],
   names: '[TABLE]',
-  summary: 'measure a running server: answers a second, and how long they take',
-  about: `Sends requests as a program would and shows how many were answered, how fast, and how long they took. Each client sends its next request when the answer to the one before was read whole, so that the times are those of this many clients, not of a server that is asked faster than it answers. They hold the network, the server and the reading here; on the machine of the server, both share its processors. The first request of each kind is not counted.
+  summary: 'measure the throughput and latency of a running server',
+  about: `Sends requests to a server and reports throughput and latency. Each client sends its next request when it has read the whole reply to the previous one. Latencies include the network and reading the reply; on the machine of the server, client and server share the processors. The first request of each kind is not counted.
 
-Without a table it makes a sample table, and drops it at the end, also after Ctrl-C. A table that is named is only read: search takes vectors of its rows, filter needs --where. With --write, update (--set, --where) and insert (copies of its first rows) work on a branch of their own, which is deleted at the end.
+Without TABLE, it creates a sample table and drops it at the end, also after Ctrl-C. With TABLE, it only reads: search uses vectors of the table, filter needs --where. With --write, update (--set, --where) and insert (copies of the first rows) write to a temporary branch.
 
-What is measured:
-  search   the nearest rows of a vector     update  one update
-  filter   rows by a condition              insert  an insert of 100 rows
-  scan     10 000 rows with all columns     create  a new table of 100 rows; its drop is not counted
+Kinds of requests:
+  search   nearest rows of a vector         update  one update
+  filter   rows that match a condition      insert  an insert of 100 rows
+  scan     10,000 rows with all columns     create  a new table of 100 rows, without its drop
   analyze  a search with its analysis`,
   options: [
-    { name: 'what', value: 'KINDS', repeats: true, help: `${KINDS.join(', ')}; commas between; all that can be` },
-    { name: 'seconds', value: 'N', help: 'how long each kind is measured (default 3)' },
-    { name: 'clients', value: 'N', help: 'how many ask at the same time (default 4)' },
-    { name: 'rows', value: 'N', help: 'rows of the sample table (default 10000, at most 1000000)' },
-    { name: 'limit', short: 'k', value: 'N', help: 'rows that search and filter ask for (default 10)' },
-    { name: 'where', value: 'SQL', help: 'of a table that is named: what filter asks for, and update changes' },
-    { name: 'set', value: 'COLUMN=SQL', repeats: true, help: 'of a table that is named: what update changes' },
-    { name: 'vector-column', value: 'COLUMN', help: 'of a table that is named: which vector to search' },
-    { name: 'write', help: 'of a table that is named: allow update and insert, on a branch' },
+    {
+      name: 'what',
+      value: 'KINDS',
+      repeats: true,
+      help: 'kinds of requests, separated by commas (default: all that apply)',
+    },
+    { name: 'seconds', value: 'N', help: 'seconds per kind (default 3)' },
+    { name: 'clients', value: 'N', help: 'concurrent clients (default 4)' },
+    { name: 'rows', value: 'N', help: 'rows of the sample table (default 10,000, at most 1,000,000)' },
+    { name: 'limit', short: 'k', value: 'N', help: 'rows per search and filter (default 10)' },
+    { name: 'where', value: 'SQL', help: 'with TABLE: condition of filter and update' },
+    {
+      name: 'set',
+      value: 'COLUMN=SQL',
+      repeats: true,
+      help: 'with TABLE: new value that update sets; may be repeated',
+    },
+    { name: 'vector-column', value: 'COLUMN', help: 'with TABLE: column of vectors to search' },
+    { name: 'write', help: 'with TABLE: allow update and insert, on a temporary branch' },
   ],
   examples: [
     'bench',
@@ -52,7 +62,7 @@ What is measured:
     const stop = new AbortController();
     const unlisten = terminal.onInterrupt?.(() => {
       terminal.status?.('');
-      terminal.err('Stopping, and putting away what was made …\n');
+      terminal.err('Stopping and cleaning up …\n');
       stop.abort();
     });
     try {
@@ -71,13 +81,14 @@ const SECONDS_MAX = 3600;
 function readPlan({ given }: Session): Plan {
   const isSample = given.names.length === 0;
   for (const name of ['where', 'set', 'vector-column', 'write']) {
-    if (isSample && given.has(name)) throw new UsageError(`--${name} is for a table that is named.`);
+    if (isSample && given.has(name)) throw new UsageError(`--${name} needs TABLE.`);
   }
-  if (!isSample && given.has('rows')) throw new UsageError('--rows is for the sample table: name none.');
+  if (!isSample && given.has('rows'))
+    throw new UsageError('--rows is for the sample table. Leave it out, or leave out TABLE.');
   const bounded = (name: string, standard: number, maximum: number): number => {
     const value = readNumber(given, name, 1) ?? standard;
     if (value <= maximum) return value;
-    throw new UsageError(`--${name} must be ${maximum} at most, not ${value}.`);
+    throw new UsageError(`--${name} must be at most ${formatCount(maximum)}, not ${value}.`);
   };
   return {
     kinds: readKinds(given.values('what')),
@@ -94,7 +105,7 @@ function readKinds(texts: readonly string[]): readonly Kind[] | undefined {
   if (texts.length === 0) return undefined;
   const words = texts.flatMap((text) => text.split(',').map((word) => word.trim()));
   const wrong = words.find((word) => !KINDS.some((kind) => kind === word));
-  if (wrong !== undefined) throw new UsageError(`--what has no "${wrong}": ${KINDS.join(', ')}.`);
+  if (wrong !== undefined) throw new UsageError(`--what must be one of ${KINDS.join(', ')}, not "${wrong}".`);
   return KINDS.filter((kind) => words.includes(kind));
 }
 
@@ -107,8 +118,8 @@ async function measureAll(session: Session, plan: Plan, stop: AbortSignal): Prom
     for (const { kind, request } of chooseRequests(subject, plan)) {
       if (stop.aborted) break;
       const onProgress = (operations: number, seconds: number): void => {
-        const answers = countOf(operations, 'answer');
-        terminal.status?.(`${kind}: ${Math.floor(seconds)} of ${plan.seconds} s, ${answers}`);
+        const replies = countOf(operations, 'request');
+        terminal.status?.(`${kind}: ${Math.floor(seconds)} of ${plan.seconds} s, ${replies}`);
       };
       const measured = new Measured(kind, { ...plan, request, client, stop, onProgress });
       await measured.run();
@@ -125,7 +136,7 @@ async function measureAll(session: Session, plan: Plan, stop: AbortSignal): Prom
 async function prepare(session: Session, plan: Plan, stop: AbortSignal): Promise<Subject> {
   const { client, given, terminal } = session;
   if (plan.created === 'table') {
-    terminal.status?.(`making a sample table of ${countOf(plan.rows, 'row')} …`);
+    terminal.status?.(`creating a sample table of ${countOf(plan.rows, 'row')} …`);
     return sampleSubject(client, plan, stop);
   }
   const table = requireTable(given);
@@ -145,13 +156,13 @@ function chooseRequests({ requests }: Subject, { kinds, created }: Plan) {
 }
 
 const MISSING: Readonly<Record<Kind, string>> = {
-  search: 'The table has no vectors to search: leave "search" out of --what.',
-  filter: 'Say what "filter" asks for with --where SQL.',
+  search: 'The table has no column of vectors. Leave "search" out of --what.',
+  filter: 'Give the condition of "filter" with --where SQL.',
   scan: 'The table cannot be read.',
   analyze: 'The table cannot be read.',
-  update: 'To measure "update" on a table that is named, give --write, --set COLUMN=SQL and --where SQL.',
-  insert: 'To measure "insert" on a table that is named, give --write: it adds rows to a branch of its own.',
-  create: 'Tables cannot be made.',
+  update: '"update" needs --write, --set COLUMN=SQL and --where SQL.',
+  insert: '"insert" needs --write: it adds rows to a temporary branch.',
+  create: 'Tables cannot be created.',
 };
 
 async function cleanUp({ client, given, terminal }: Session, { created, name }: Plan): Promise<void> {
@@ -162,7 +173,9 @@ async function cleanUp({ client, given, terminal }: Session, { created, name }: 
     if (!(error instanceof ClientError) && !(error instanceof ConnectionError)) throw error;
     if (error instanceof ClientError && [401, 403, 404].includes(error.status)) return;
     const command = created === 'table' ? `drop ${name}` : `branch delete ${given.names[0]} ${name}`;
-    terminal.err(`The ${created} ${name} could not be removed. When the server answers: tiltyard ${command}\n`);
+    terminal.err(
+      `The ${created} ${name} could not be removed. When the server answers again, run: tiltyard ${command}\n`,
+    );
   }
 }
 
@@ -171,16 +184,16 @@ function report(session: Session, measured: Plan & Subject, figures: readonly Me
   const { table, described, created, seconds, clients } = measured;
   const named = created === 'table' ? {} : { table: formatPath(table) };
   const reply = { server: client.url, ...named, described, seconds, clients, results: figures.map(toJson) };
-  const context = `${described}\n${client.url}, ${countOf(clients, 'client')}, ${seconds} s for each kind\n`;
+  const context = `${described}\n${client.url}, ${countOf(clients, 'client')}, ${seconds} s per kind\n`;
   printResult(session, { reply, text: `${canvas.paint.dim(context)}\n${drawFigures(figures, canvas)}` });
   for (const { kind, firstError } of figures) {
-    if (firstError !== undefined && !isJson) terminal.err(`${kind}, the first error: ${firstError}\n`);
+    if (firstError !== undefined && !isJson) terminal.err(`${kind}: first error: ${firstError}\n`);
   }
   return figures.some(({ latencies }) => latencies.count === 0) ? EXIT.failed : EXIT.done;
 }
 
 /** Together they fit into 80 columns. */
-const NUMBERS = ['count', 'rate', 'median', 'p95', 'p99', 'errors', 'sent', 'received'];
+const NUMBERS = ['count', 'rate', 'p50', 'p95', 'p99', 'errors', 'sent', 'received'];
 const HEADS = ['what', ...NUMBERS.map((number) => ({ number }))];
 
 function drawFigures(all: readonly Measured[], canvas: Canvas): string {

@@ -3,7 +3,6 @@ import type { ApiClient, Call } from '../../client/api-client.ts';
 import { tableAddress } from '../../client/calls.ts';
 import { countRows, insertRows, openQuery, queryRows } from '../../client/rows.ts';
 import { createTable, listIndexes } from '../../client/tables.ts';
-import { columnsToStream } from '../../formats/arrow/arrow-stream.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import type { QueryTableBody, UpdateTableBody } from '../../wire/data.ts';
 import { UsageError } from '../command.ts';
@@ -107,7 +106,7 @@ export async function namedSubject(session: Session, table: TablePath, plan: Pla
     search: await findSearch(session, table, limit),
     filter: filter === undefined ? undefined : () => ({ filter, k: limit }),
     update: created === 'branch' ? findUpdate(session, filter) : undefined,
-    rowsToCreate: sampleRows(0, WRITE_ROWS),
+    rowsToCreate: await sampleRows(0, WRITE_ROWS),
   };
   return toSubject(contents, plan);
 }
@@ -133,7 +132,7 @@ function searchBody(vector: number[], column: string, k: number): QueryTableBody
 
 function findUpdate(session: Session, predicate: string | undefined): Contents['update'] {
   if (!session.given.has('set')) return undefined;
-  if (predicate === undefined) throw new UsageError('Say which rows are updated with --where SQL.');
+  if (predicate === undefined) throw new UsageError('Choose the rows to update with --where SQL.');
   const updates = requireAssignments(session);
   return () => ({ updates, predicate });
 }
@@ -146,15 +145,15 @@ export async function sampleSubject(client: ApiClient, plan: Plan, stop: AbortSi
   const { name, rows, limit } = plan;
   const table: TablePath = [name];
   for (let first = 0; first < rows && !stop.aborted; first += PART_ROWS) {
-    const part = sampleRows(first, Math.min(PART_ROWS, rows - first));
+    const part = await sampleRows(first, Math.min(PART_ROWS, rows - first));
     await (first === 0 ? createTable : insertRows)(client, table, part);
   }
-  const written = sampleRows(rows, WRITE_ROWS);
+  const written = await sampleRows(rows, WRITE_ROWS);
   // Jumps about: no request finds what the one before has just read.
   const predicate = (request: number): string => `id = ${(request * 7919) % rows}`;
   const contents: Contents = {
     table,
-    described: `a sample table: ${countOf(rows, 'row')}, vectors of ${DIMENSIONS} numbers, no index`,
+    described: `sample table: ${countOf(rows, 'row')}, vectors of ${DIMENSIONS} dimensions, no index`,
     search: (request) => searchBody(sampleVector(-1 - request), 'vector', limit),
     filter: (request) => ({ filter: predicate(request), k: limit }),
     update: (request) => ({ updates: [['price', 'price + 1']], predicate: predicate(request) }),
@@ -167,7 +166,8 @@ export async function sampleSubject(client: ApiClient, plan: Plan, stop: AbortSi
 const WORDS = ['amber', 'birch', 'cobalt', 'dune', 'ember', 'fern', 'garnet', 'heath'];
 
 /** Rows of the sample table, the same in every run: a number, a text, a price and a vector. */
-function sampleRows(first: number, count: number): Uint8Array {
+async function sampleRows(first: number, count: number): Promise<Uint8Array> {
+  const { columnsToStream } = await import('../../formats/arrow/arrow-stream.ts');
   const ids = Array.from({ length: count }, (_unused, index) => first + index);
   return columnsToStream([
     { name: 'id', type: 'int64', values: ids.map((id) => BigInt(id)) },

@@ -11,19 +11,20 @@ import { drawRows } from '../show/draw-table.ts';
 import { countOf } from '../show/text.ts';
 
 const CHANGE_OPTIONS: readonly Option[] = [
-  { name: 'where', value: 'SQL', help: 'the rows for which this is true' },
-  { name: 'all', help: 'all rows, in place of --where' },
-  { name: 'preview', help: 'show the rows that would change, then ask' },
-  { name: 'yes', short: 'y', help: 'after the preview, do it without being asked' },
+  { name: 'where', value: 'SQL', help: 'change only rows that match this condition' },
+  { name: 'all', help: 'change all rows; needed without --where' },
+  { name: 'preview', help: 'show the rows that would change, then ask for confirmation' },
+  { name: 'yes', short: 'y', help: 'with --preview, do not ask for confirmation' },
   BRANCH_OPTION,
 ];
 
 export const updateCommand = defineTableCommand({
   words: ['update'],
-  summary: 'update rows with SQL expressions; --preview shows them before and after',
-  about: 'Sets columns of the chosen rows. The expressions see the values of the row before the update.',
+  summary: 'update rows with SQL expressions',
+  about:
+    'Sets columns of all rows that match --where. Expressions read the values from before the update. --preview shows the rows before and after.',
   options: [
-    { name: 'set', value: 'COLUMN=SQL', repeats: true, help: 'the new value of a column; may be repeated' },
+    { name: 'set', value: 'COLUMN=SQL', repeats: true, help: 'new value of a column; may be repeated' },
     ...CHANGE_OPTIONS,
   ],
   examples: [
@@ -37,13 +38,14 @@ export const updateCommand = defineTableCommand({
     if (!(await isApproved(session, { predicate, updates, verb: 'Update' }))) return EXIT.done;
     const reply = await updateRows(client, table, { updates, ...defined({ predicate }), ...readBranch(given) });
     const rows = countOf(reply.updated_rows, 'row');
-    return { reply, text: `${rows} of ${showPath(table)} updated, version ${reply.version}.\n` };
+    return { reply, text: `Updated ${rows} of ${showPath(table)}, version ${reply.version}.\n` };
   },
 });
 
 export const deleteCommand = defineTableCommand({
   words: ['delete'],
-  summary: 'delete rows; --preview shows them first',
+  summary: 'delete rows',
+  about: 'Deletes all rows that match --where. --preview shows them first.',
   options: CHANGE_OPTIONS,
   examples: [`delete orders --where "made < timestamp '2020-01-01'" --preview`, 'delete orders --where "id = 7"'],
   async run(session) {
@@ -52,7 +54,7 @@ export const deleteCommand = defineTableCommand({
     if (!(await isApproved(session, { predicate, verb: 'Delete' }))) return EXIT.done;
     const reply = await deleteRows(client, table, { predicate: predicate ?? 'true', ...readBranch(given) });
     const rows = countOf(reply.num_deleted_rows, 'row');
-    return { reply, text: `${rows} of ${showPath(table)} deleted, version ${reply.version}.\n` };
+    return { reply, text: `Deleted ${rows} of ${showPath(table)}, version ${reply.version}.\n` };
   },
 });
 
@@ -66,7 +68,7 @@ export function requireAssignments({ given, sqlTexts }: Session): Assignment[] {
     }
     return [path.trim(), sql.trim()];
   });
-  if (assignments.length === 0) throw new UsageError('Say what to change with --set COLUMN=SQL.');
+  if (assignments.length === 0) throw new UsageError('Give the new values with --set COLUMN=SQL.');
   for (const [index, [, sql]] of assignments.entries()) sqlTexts.set(`updates[${index}] expression`, sql);
   return assignments;
 }
@@ -75,7 +77,7 @@ export function requireAssignments({ given, sqlTexts }: Session): Assignment[] {
 function requirePredicate({ given, sqlTexts }: Session): string | undefined {
   const where = given.value('where');
   if ((where === undefined) === !given.has('all')) {
-    throw new UsageError('Say which rows: --where SQL, or --all for every row.');
+    throw new UsageError('Choose the rows with --where SQL, or all rows with --all.');
   }
   if (where !== undefined) for (const name of ['predicate', 'filter']) sqlTexts.set(name, where);
   return where;
@@ -104,8 +106,8 @@ async function isApproved(session: TableSession, change: Change): Promise<boolea
   const canAsk = given.has('yes') || terminal.ask !== undefined;
   terminal.err(drawRows(rows, canvas));
   if (count > rows.length) terminal.err(`… and ${countOf(count - rows.length, 'row')} more\n`);
-  if (count === 0) terminal.err('No row is like that.\n');
-  if (!canAsk) terminal.err(`${countOf(count, 'row')} would change. Nothing was changed: add --yes to do it.\n`);
+  if (count === 0) terminal.err('No rows match.\n');
+  if (!canAsk) terminal.err(`${countOf(count, 'row')} would change. Nothing was changed: add --yes to change them.\n`);
   if (count === 0 || !canAsk) return false;
   return confirm(session, `${change.verb} ${countOf(count, 'row')}?`);
 }

@@ -31,7 +31,7 @@ export function drawPlan(root: PlanStep, { paint, width }: Canvas, hasDetails: b
     const details = cutText(`${continuation}  ${visibleText(node.details)}`, width);
     return [`${name}  ${figures}`.trimEnd(), ...(hasDetails && node.details !== '' ? [paint.dim(details)] : [])];
   });
-  const legend = `in ${lines.length} steps: own time, rows out, bytes read in how many reads`;
+  const legend = `in ${lines.length} steps: self time, rows out, bytes read in number of reads`;
   const sum = formatTime(totalTime(root));
   const head = `${paint.bold(sum)} ${paint.dim(cutText(legend, width - textWidth(sum) - 1))}`;
   return `${[head, ...drawn].join('\n')}\n`;
@@ -88,12 +88,12 @@ export function drawComparison(comparison: PlanComparison, view: ComparisonView)
   });
   const sums = [
     sumLine('time', comparison.time, formatTime),
-    sumLine('rows found', comparison.rows, formatCount),
+    sumLine('rows returned', comparison.rows, formatCount),
     sumLine('rows read', comparison.rowsRead, formatCount),
     sumLine('bytes read', comparison.bytesRead, formatBytes),
     sumLine('reads', comparison.reads, formatCount),
   ];
-  const sumTable = drawTable(['in all', ...queries, 'change'], sums, view);
+  const sumTable = drawTable(['total', ...queries, 'change'], sums, view);
   return `${drawTable(heads, rows, view)}\n${sumTable}${overlapText(view)}`;
 }
 
@@ -113,8 +113,8 @@ function changeText({ ratio }: Pair): string {
 
 function overlapText({ overlap, names: [first, second] }: ComparisonView): string {
   if (overlap === undefined) return '';
-  if (overlap === 1) return 'Both found the same rows.\n';
-  return `${formatShare(overlap)} of the rows of "${second}" are among those of "${first}".\n`;
+  if (overlap === 1) return 'Both return the same rows.\n';
+  return `"${first}" returns ${formatShare(overlap)} of the rows of "${second}".\n`;
 }
 
 const MARKS: Readonly<Record<Severity, string>> = { serious: '●', notable: '◐', hint: '○' };
@@ -122,7 +122,7 @@ const FINDING_WIDTH_MAX = 100;
 
 /** What could be better, why it matters, and the command that fixes it. */
 export function drawFindings(findings: readonly Finding[], table: TablePath, { paint, width }: Canvas): string {
-  if (findings.length === 0) return `\n${paint.green('Nothing to improve was found.')}\n`;
+  if (findings.length === 0) return `\n${paint.green('No advice: no problems found.')}\n`;
   const lineWidth = Math.min(width, FINDING_WIDTH_MAX);
   const lines = findings.flatMap(({ severity, title, seen, why, remedy }) => {
     const colour = severity === 'serious' ? paint.red : severity === 'notable' ? paint.yellow : paint.cyan;
@@ -132,6 +132,12 @@ export function drawFindings(findings: readonly Finding[], table: TablePath, { p
     return ['', `${colour(MARKS[severity])} ${paint.bold(visibleText(title))}`, ...text, ...fixLines];
   });
   return `${lines.join('\n')}\n`;
+}
+
+/** Below the plan of a search with an index; nothing when it was not measured. */
+export function drawRecall(recall: number | undefined, { paint }: Canvas): string {
+  if (recall === undefined) return '';
+  return `${paint.bold(`Recall ${formatShare(recall)}`)} ${paint.dim('of the rows of an exact search were found')}\n`;
 }
 
 /** A command where there is one, in one piece to be copied; else a sentence. */

@@ -6,33 +6,33 @@ import type { PlanContext } from '../../plans/advice.ts';
 import { comparePlans, recallOf } from '../../plans/compare-plans.ts';
 import type { RowId } from '../../plans/compare-plans.ts';
 import { findAdvice } from '../../plans/find-advice.ts';
-import { totalTime } from '../../plans/plan-steps.ts';
+import { findBelow, totalTime } from '../../plans/plan-steps.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
 import { defineTableCommand } from '../client-command.ts';
 import { readArguments } from '../options.ts';
 import type { Given } from '../options.ts';
 import type { Result, TableSession } from '../session.ts';
-import { drawComparison, drawFindings, drawPlan } from './draw-plan.ts';
+import { drawComparison, drawFindings, drawPlan, drawRecall } from './draw-plan.ts';
 import { QUERY_OPTIONS, readQuery } from './query.ts';
 
 export const planCommand = defineTableCommand({
   words: ['plan'],
-  summary: 'run a query, and show what each step of it cost',
-  about: `Draws the steps of a query as a tree with their times, rows and reads, and says what could be better.
-With --compare it runs a second query beside: the same, but with the options that are given there, without their dashes.`,
+  summary: 'run a query and show what each step costs',
+  about: `Runs a query and shows its steps as a tree with time, rows and bytes read, followed by advice.
+--compare runs the query a second time with other options, written without dashes, and shows both side by side.`,
   options: [
     ...QUERY_OPTIONS,
     {
       name: 'compare',
       value: 'OPTION',
       repeats: true,
-      help: 'compare with no-index, nprobes=20, at=3, …; may be repeated',
+      help: 'option of the second query, such as no-index or nprobes=20; may be repeated',
     },
-    { name: 'details', help: 'show what each step was told to do' },
+    { name: 'details', help: 'show the details of each step' },
   ],
   examples: [
     'plan orders --where "price > 100"',
-    'plan pictures --like 42 --compare no-index',
+    "plan pictures --like 'id = 42' --compare no-index",
     'plan pictures --vector @cat.json --nprobes 5 --compare nprobes=50 --compare refine-factor=4',
   ],
   async run(session) {
@@ -43,13 +43,33 @@ With --compare it runs a second query beside: the same, but with the options tha
 });
 
 async function advise(session: TableSession, query: QueryTableBody, plan: PlanStep): Promise<Result> {
-  const { table, canvas, given } = session;
-  const findings = findAdvice(plan, await readContext(session, query));
+  const { canvas, given } = session;
+  const context = await readContext(session, query);
+  const recall = usesVectorIndex(plan) ? await measureRecall(session, context) : undefined;
+  const { named, text } = describeAdvice(session, plan, { ...context, ...defined({ recall }) });
   const drawn = drawPlan(plan, canvas, given.has('details'));
+  const reply = { nanoseconds: totalTime(plan), plan, findings: named, ...defined({ recall }) };
+  return { reply, text: drawn + drawRecall(recall, canvas) + text };
+}
+
+function describeAdvice({ table, canvas }: TableSession, plan: PlanStep, context: PlanContext) {
+  const findings = findAdvice(plan, context);
   // The step itself is in the plan already.
   const named = findings.map(({ step, ...finding }) => ({ ...finding, step: step.operator }));
-  const reply = { nanoseconds: totalTime(plan), plan, findings: named };
-  return { reply, text: drawn + drawFindings(findings, table, canvas) };
+  return { named, text: drawFindings(findings, table, canvas) };
+}
+
+function usesVectorIndex(plan: PlanStep): boolean {
+  return findBelow(plan, 'ANNSubIndex') !== undefined;
+}
+
+/** An exact search of more rows takes too long for a figure beside. */
+const EXACT_ROWS_MAX = 1_000_000;
+
+/** The share of the rows of an exact search that the query finds. */
+async function measureRecall(session: TableSession, { query, stats }: PlanContext): Promise<number | undefined> {
+  if ((stats?.num_rows ?? Infinity) > EXACT_ROWS_MAX) return undefined;
+  return findOverlap(session, query, { ...query, bypass_vector_index: true });
 }
 
 async function readContext({ client, table }: TableSession, query: QueryTableBody): Promise<PlanContext> {
@@ -73,6 +93,12 @@ async function compare(session: TableSession, query: QueryTableBody, plan: PlanS
   const { steps: _steps, ...sums } = comparison;
   const names = ['as given', changes.join(', ')] as const;
   const text = drawComparison(comparison, { ...canvas, names, overlap });
+  // Compared with an exact search, the overlap is the recall.
+  if (changed.bypass_vector_index === true && usesVectorIndex(plan)) {
+    const context = { ...(await readContext(session, query)), ...defined({ recall: overlap }) };
+    const advice = describeAdvice(session, plan, context);
+    return { reply: { first: plan, second, sums, overlap, findings: advice.named }, text: text + advice.text };
+  }
   return { reply: { first: plan, second, sums, overlap }, text };
 }
 

@@ -16,53 +16,64 @@ import type { Given, Option } from '../options.ts';
 import { STATE_OPTIONS, readState } from '../session.ts';
 import type { Session, TableSession } from '../session.ts';
 import { drawRows } from '../show/draw-table.ts';
-import { countOf } from '../show/text.ts';
+import { countOf, paintForErrors } from '../show/text.ts';
 
 export const CHOICE_OPTIONS: readonly Option[] = [
-  { name: 'where', value: 'SQL', help: 'only rows for which this is true' },
-  { name: 'select', value: 'COLUMNS', repeats: true, help: 'names with commas between, or NAME=SQL; may be repeated' },
+  { name: 'where', value: 'SQL', help: 'only rows that match this condition' },
+  {
+    name: 'select',
+    value: 'COLUMNS',
+    repeats: true,
+    help: 'columns, separated by commas, or NAME=SQL; may be repeated',
+  },
 ];
 
 export const ORDER_OPTION: Option = {
   name: 'order-by',
   value: 'COLUMN',
   repeats: true,
-  help: 'sort by a column; COLUMN:desc for the greatest first',
+  help: 'sort by a column; COLUMN:desc sorts in descending order',
 };
 
 export const QUERY_OPTIONS: readonly Option[] = [
   ...CHOICE_OPTIONS,
-  { name: 'limit', short: 'k', value: 'N', help: 'how many rows at most, or "all" (default 10)' },
-  { name: 'offset', value: 'N', help: 'how many rows to skip' },
+  { name: 'limit', short: 'k', value: 'N', help: 'number of rows, or "all" (default 10)' },
+  { name: 'offset', value: 'N', help: 'number of rows to skip' },
   ORDER_OPTION,
-  { name: 'vector', value: 'JSON', help: 'nearest to this vector, as [0.1, 0.2, …] or @FILE' },
-  { name: 'like', value: 'ROWID', help: 'nearest to the vector of this row; see --with-row-id' },
-  { name: 'vector-column', value: 'COLUMN', help: 'which vector to search, where there are several' },
-  { name: 'text', value: 'WORDS', help: 'full-text search' },
+  { name: 'vector', value: 'JSON', help: 'search for rows near this vector, [0.1, 0.2, …] or @FILE' },
+  { name: 'like', value: 'SQL', help: "search for rows near the row that this selects, such as 'id = 42'" },
+  {
+    name: 'meaning',
+    value: 'TEXT',
+    help: 'search for rows near the meaning of this text; the server needs an embedding provider',
+  },
+  { name: 'vector-column', value: 'COLUMN', help: 'column of vectors to search; needed if there are several' },
+  { name: 'text', value: 'WORDS', help: 'search for these words (full-text search)' },
   ...STATE_OPTIONS,
-  { name: 'with-row-id', help: 'show the row id too' },
-  { name: 'distance', value: 'TYPE', help: 'l2, cosine, dot or hamming' },
-  { name: 'nprobes', value: 'N', help: 'partitions of the vector index to search' },
-  { name: 'refine-factor', value: 'N', help: 're-rank this many times the limit with exact vectors' },
-  { name: 'ef', value: 'N', help: 'effort of an HNSW index' },
-  { name: 'recall', value: 'N', help: 'share of the exact neighbours to find, such as 0.99; 1 compares every row' },
-  { name: 'no-index', help: 'search every row, not the vector index' },
-  { name: 'fast', help: 'search only rows that are in the index' },
-  { name: 'postfilter', help: 'filter after the vector search' },
+  { name: 'with-row-id', help: 'show the row ids' },
+  { name: 'distance', value: 'TYPE', help: 'distance: l2, cosine, dot or hamming' },
+  { name: 'nprobes', value: 'N', help: 'number of partitions of the vector index to search' },
+  { name: 'refine-factor', value: 'N', help: 'rerank N times as many rows with exact distances' },
+  { name: 'ef', value: 'N', help: 'number of candidates in an HNSW index' },
+  { name: 'recall', value: 'N', help: 'share of the true neighbours to find, such as 0.99; 1 is an exact search' },
+  { name: 'no-index', help: 'compare all rows instead of using the vector index' },
+  { name: 'fast', help: 'search only rows that the index covers' },
+  { name: 'postfilter', help: 'apply --where after the vector search' },
 ];
 
 export const queryCommand = defineTableCommand({
   words: ['query'],
   summary: 'find rows by filter, vector and full text',
-  about: `Shows rows of a table as a table; with --json as one document, with --ndjson one JSON object per line, as they come.
-TABLE is a name, or a path such as eu/orders. Together, --vector and --text make a hybrid search.`,
+  about: `Prints rows of a table. --json prints one JSON document; --ndjson prints one JSON object per line while rows arrive.
+TABLE is a name, or a path such as eu/orders. --vector, --like or --meaning together with --text make a hybrid search.`,
   options: [...QUERY_OPTIONS, { name: 'ndjson', help: 'print one JSON object per line' }],
   examples: [
     `query orders --where "price > 100 and city = 'Oslo'" --select id,price -k 5`,
     'query orders --select id --select "total=price * amount" --order-by total:desc',
     'query pictures --vector @cat.json --where "year >= 2020"',
-    'query pictures --like 42 -k 5',
+    "query pictures --like 'id = 42' -k 5",
     'query notes --text "tilt yard" --at before-import',
+    'query notes --meaning "where knights practised" -k 5',
     'query orders --limit all --ndjson > orders.ndjson',
   ],
   async run(session) {
@@ -147,17 +158,20 @@ export function readOrder(given: Given): QueryTableBody['order_by'] {
 
 async function readVector(session: TableSession, state: State): Promise<Part> {
   const { given } = session;
-  const [text, like] = [given.value('vector'), given.value('like')];
-  if (text !== undefined && like !== undefined) throw new UsageError('Give --vector or --like, not both.');
+  const [text, like, meaning] = [given.value('vector'), given.value('like'), given.value('meaning')];
+  if ([text, like, meaning].filter((each) => each !== undefined).length > 1) {
+    throw new UsageError('Give only one of --vector, --like and --meaning.');
+  }
   if (like !== undefined) return readLike(session, like, state);
   const column = defined({ vector_column: given.value('vector-column') });
+  if (meaning !== undefined) return { vector_text: meaning, ...column };
   return text === undefined ? column : { vector: { single_vector: parseVector(text) }, ...column };
 }
 
 function parseVector(text: string): number[] {
   const numbers = toNumbers(parseJson(text.startsWith('@') ? readFileSync(text.slice(1), 'utf8') : text));
   if (numbers !== undefined) return numbers;
-  throw new UsageError('--vector must be a JSON list of numbers, such as [0.1, 0.2], or @FILE that holds one.');
+  throw new UsageError('--vector must be a JSON list of numbers, such as [0.1, 0.2], or @FILE with one.');
 }
 
 export function toNumbers(value: unknown): number[] | undefined {
@@ -165,23 +179,41 @@ export function toNumbers(value: unknown): number[] | undefined {
   return isVector ? value : undefined;
 }
 
-async function readLike(session: TableSession, id: string, state: State): Promise<Part> {
-  const { client, table, given } = session;
+/** The vector of the one row that a condition selects. */
+async function readLike(session: TableSession, text: string, state: State): Promise<Part> {
+  const { client, table, given, sqlTexts } = session;
   const column = given.value('vector-column') ?? (await findVectorColumn(session, state));
-  if (!/^\d{1,20}$/.test(id)) throw new UsageError(`--like must be a row id, not "${id}".`);
+  const condition = toCondition(session, text);
+  const where = sqlTexts.get('filter');
+  sqlTexts.set('filter', condition);
   const columns = { column_aliases: { vector: column } };
-  const [row] = await queryRows(client, table, { ...state, filter: `_rowid = ${id}`, columns });
-  if (row === undefined) throw new UsageError(`There is no row with the id ${id}.`);
+  const rows = await queryRows(client, table, { ...state, filter: condition, columns, k: 2 });
+  if (where === undefined) sqlTexts.delete('filter');
+  else sqlTexts.set('filter', where);
+  const [row, another] = rows;
+  if (row === undefined) throw new UsageError(`No row matches --like "${text}".`);
+  if (another !== undefined) throw new UsageError(`Several rows match --like "${text}". Give a condition for one row.`);
   const vector = toNumbers(row['vector']);
-  if (vector === undefined) throw new UsageError(`The row ${id} has no vector in ${column}.`);
+  if (vector === undefined) throw new UsageError(`The row that matches --like "${text}" has no vector in ${column}.`);
   return { vector: { single_vector: vector }, vector_column: column };
+}
+
+/** A number alone is a row id, as in earlier releases. */
+function toCondition({ terminal, isJson }: TableSession, text: string): string {
+  if (!/^\d{1,20}$/.test(text)) return text;
+  const hint = `--like ${text} means the row with the row id ${text}, which changes when the table is compacted. Give a condition, such as --like 'id = ${text}'.`;
+  if (!isJson) terminal.err(`${paintForErrors(terminal).cyan('hint:')} ${hint}\n`);
+  return `_rowid = ${text}`;
 }
 
 async function findVectorColumn({ client, table }: TableSession, state: State): Promise<string> {
   const vectors = await listVectorColumns(client, table, state);
   const [only, ...others] = vectors;
-  if (only === undefined) throw new UsageError('The table has no vectors, so that --like has nothing to compare.');
-  if (others.length > 0) throw new UsageError(`Say which vector with --vector-column: ${vectors.join(', ')}.`);
+  if (only === undefined) throw new UsageError('--like needs a column of vectors, and the table has none.');
+  if (others.length > 0)
+    throw new UsageError(
+      `The table has several columns of vectors. Choose one with --vector-column: ${vectors.join(', ')}.`,
+    );
   return only;
 }
 

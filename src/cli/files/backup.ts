@@ -29,10 +29,10 @@ import { Progress } from './progress.ts';
 export const backupCommand = defineClientCommand({
   words: ['backup'],
   names: 'DATABASE FOLDER',
-  summary: 'copy all tables of a database to a folder',
+  summary: 'back up all tables of a database to a folder',
   about:
-    'Writes each table as it is at one version, with its schema, metadata and properties, the namespaces, and the definitions of indexes. Not in a backup: older versions, branches, the contents of indexes, keys and grants. Each table is read at a version of its own time. At the end it says what a restore would not bring back as it is.',
-  options: [{ name: 'resume', help: 'go on with a backup that did not finish' }],
+    'Writes the latest version of each table with its schema, metadata and properties, the namespaces, and the definitions of indexes, while the server runs. Earlier versions, branches, the contents of indexes, keys and grants are not included. Each table is consistent; different tables are read at slightly different times. At the end, it lists what a restore cannot bring back exactly.',
+  options: [{ name: 'resume', help: 'continue a backup that did not finish' }],
   examples: ['backup default backups/monday'],
   async run({ client: anyClient, given, terminal }) {
     const [database = '', folder = ''] = given.names;
@@ -54,7 +54,7 @@ export const backupCommand = defineClientCommand({
       const file = join('tables', `${String(tables.length + 1).padStart(6, '0')}.arrows`);
       const isKept = kept !== undefined && kept.file === file && (await isUnchanged(folder, kept));
       const entry = isKept ? kept : await saveTable(client, path, { folder, file, progress });
-      if (entry === undefined) terminal.err(`${showPath(path)} is only declared, and not in the backup.\n`);
+      if (entry === undefined) terminal.err(`Skipped ${showPath(path)}: it is declared and has no data.\n`);
       else tables.push(entry);
       await saveManifest(folder, manifest);
     }
@@ -68,13 +68,15 @@ export const backupCommand = defineClientCommand({
 async function openFolder(folder: string, resume: boolean): Promise<Manifest | undefined> {
   await mkdir(join(folder, 'tables'), { recursive: true });
   const earlier = await findManifest(folder);
-  if (earlier?.complete === true) throw new UsageError(`${folder} holds a backup already. Name another folder.`);
+  if (earlier?.complete === true) throw new UsageError(`${folder} has a complete backup. Choose another folder.`);
   if (earlier !== undefined && !resume) {
-    throw new UsageError(`The backup in ${folder} did not finish. Go on with --resume, or name another folder.`);
+    throw new UsageError(
+      `The backup in ${folder} did not finish. Continue it with --resume, or choose another folder.`,
+    );
   }
   const names = await readdir(folder);
   if (earlier === undefined && names.some((name) => name !== 'tables')) {
-    throw new UsageError(`${folder} is not empty. Name another folder.`);
+    throw new UsageError(`${folder} is not empty. Choose another folder.`);
   }
   return earlier;
 }
@@ -141,7 +143,7 @@ function report(manifest: Manifest, folder: string): Result {
   const bytes = tables.reduce((sum, entry) => sum + entry.bytes, 0);
   const differences = listDifferences(manifest);
   const reply = { database, folder, tables: tables.length, rows, bytes, differences };
-  const done = `${countOf(tables.length, 'table')} with ${countOf(rows, 'row')} (${formatBytes(bytes)}) of ${database} are in ${folder}.`;
-  const differing = differences.length === 0 ? [] : ['After a restore, these differ:', ...differences];
+  const done = `Backed up ${countOf(tables.length, 'table')} of ${database} with ${countOf(rows, 'row')} (${formatBytes(bytes)}) to ${folder}.`;
+  const differing = differences.length === 0 ? [] : ['Different after a restore:', ...differences];
   return { reply, text: `${[done, ...differing].join('\n')}\n` };
 }

@@ -1,10 +1,8 @@
 import { existsSync } from 'node:fs';
 import { ARROW_FILE, ARROW_STREAM, NDJSON, defined } from '../../client/api-client.ts';
 import { countRows, openQuery } from '../../client/rows.ts';
-import { readStream } from '../../formats/arrow/arrow-source.ts';
 import { FORMATS, formatOfName } from '../../formats/format.ts';
 import type { Format } from '../../formats/format.ts';
-import { writeRows } from '../../formats/write-rows.ts';
 import { formatPath } from '../../model/identifier.ts';
 import { formatBytes } from '../../plans/format-figure.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
@@ -15,7 +13,7 @@ import { readNumber } from '../options.ts';
 import type { Given } from '../options.ts';
 import { STATE_OPTIONS, readState, showPath } from '../session.ts';
 import type { TableSession } from '../session.ts';
-import { countIs } from '../show/text.ts';
+import { countOf } from '../show/text.ts';
 import { writeWhole } from './local-files.ts';
 import { Progress } from './progress.ts';
 
@@ -26,15 +24,15 @@ export const exportCommand = defineTableCommand({
   names: 'FILE',
   summary: 'write the rows of a table to a file (Arrow, Parquet, CSV, NDJSON)',
   about:
-    'The extension tells the format: .arrow and .feather are Arrow files, .arrows is an Arrow stream. The file is there whole or not at all. With - the rows go to the standard output.',
+    'Writes rows to a file whose extension gives the format: .arrow and .feather are Arrow files, .arrows is an Arrow stream. An interrupted export leaves no file. - writes to the standard output.',
   options: [
     ...CHOICE_OPTIONS,
-    { name: 'limit', short: 'k', value: 'N', help: 'how many rows at most' },
+    { name: 'limit', short: 'k', value: 'N', help: 'number of rows (default: all)' },
     ORDER_OPTION,
     ...STATE_OPTIONS,
-    { name: 'format', value: 'FORMAT', help: `${FORMATS.join(', ')}; else by the extension` },
-    { name: 'delimiter', value: 'CHARACTER', help: 'of CSV; a comma when absent' },
-    { name: 'force', help: 'replace a file that is there' },
+    { name: 'format', value: 'FORMAT', help: `${FORMATS.join(', ')} (default: by the extension)` },
+    { name: 'delimiter', value: 'CHARACTER', help: 'delimiter of a CSV file (default: comma)' },
+    { name: 'force', help: 'replace an existing file' },
   ],
   examples: [
     'export people people.csv',
@@ -47,7 +45,7 @@ export const exportCommand = defineTableCommand({
     const { client, table, given, terminal } = session;
     const format = readFormat(given, target);
     if (target !== STANDARD_OUTPUT && !given.has('force') && existsSync(target)) {
-      throw new UsageError(`${target} is there already; --force replaces it.`);
+      throw new UsageError(`${target} exists. Use --force to replace it.`);
     }
     const choice = readChoice(session);
     const order = defined({ order_by: readOrder(given), k: readNumber(given, 'limit', 0) });
@@ -64,7 +62,7 @@ export const exportCommand = defineTableCommand({
     progress.end();
     const { bytes, seconds } = progress;
     const reply = { table: formatPath(table), file: target, format, rows, bytes, seconds };
-    const text = `${countIs(rows, 'row')} in ${target} (${formatBytes(bytes)}), after ${seconds} s.\n`;
+    const text = `Exported ${countOf(rows, 'row')} to ${target} (${formatBytes(bytes)}) in ${seconds.toFixed(1)} s.\n`;
     return { reply, text };
   },
 });
@@ -73,7 +71,7 @@ function readFormat(given: Given, target: string): Format {
   const name = given.value('format');
   const format = name === undefined ? formatOfName(target) : FORMATS.find((each) => each === name);
   if (format !== undefined) return format;
-  throw new UsageError(`Say which format with --format: ${FORMATS.join(', ')}.`);
+  throw new UsageError(`${target} has no known extension. Choose a format with --format: ${FORMATS.join(', ')}.`);
 }
 
 interface Wanted {
@@ -92,6 +90,10 @@ async function* openPieces(session: TableSession, { body, format, target }: Want
     yield* pieces;
     return;
   }
+  const [{ readStream }, { writeRows }] = await Promise.all([
+    import('../../formats/arrow/arrow-source.ts'),
+    import('../../formats/write-rows.ts'),
+  ]);
   const { schema, batches } = await readStream(pieces);
   yield* writeRows(format, schema, batches, { delimiter: given.value('delimiter') });
 }

@@ -16,6 +16,8 @@ export interface ImportState {
   readonly rows: number;
   /** Rows of the table before the first part. */
   readonly rowsBefore: number;
+  /** Version of the table before the first part; absent when the import creates it. */
+  readonly baseVersion?: number;
   /** A part that was sent and not yet confirmed. */
   readonly pendingRows?: number;
 }
@@ -42,19 +44,21 @@ export async function openState(
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The file is our own; its digest is compared below.
   const found = parseJson(text) as ImportState | undefined;
   if (found === undefined) {
-    throw new UsageError(`${path} is damaged. Delete it, and look at the table before you start again.`);
+    throw new UsageError(`${path} is damaged. Check the rows of the table, then delete the file and start again.`);
   }
   if (!resume) {
-    throw new UsageError(`An import of this did not finish. Go on with --resume, or delete ${path} and start again.`);
+    throw new UsageError(
+      `An earlier import of these files did not finish. Continue it with --resume, or delete ${path} to start again.`,
+    );
   }
   if (found.digest === digest) return found;
   throw new UsageError(
-    `The files or options are not those of the import that did not finish. Delete ${path} to start again.`,
+    `The files or options differ from those of the unfinished import. Delete ${path} to start again.`,
   );
 }
 
-export function newState(digest: string, rowsBefore: number): ImportState {
-  return { id: randomUUID(), digest, parts: 0, rows: 0, rowsBefore };
+export function newState(digest: string, base: Pick<ImportState, 'rowsBefore' | 'baseVersion'>): ImportState {
+  return { id: randomUUID(), digest, parts: 0, rows: 0, ...base };
 }
 
 export async function saveState(path: string, state: ImportState): Promise<void> {

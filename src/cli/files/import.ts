@@ -1,85 +1,81 @@
 import { existsSync } from 'node:fs';
-import { setTimeout as sleep } from 'node:timers/promises';
+import { defined } from '../../client/api-client.ts';
 import type { ApiClient } from '../../client/api-client.ts';
 import { ClientError, ConnectionError } from '../../client/client-error.ts';
-import { countRows, findRowCount, insertRows, openQuery } from '../../client/rows.ts';
-import { createTable } from '../../client/tables.ts';
-import { readStream } from '../../formats/arrow/arrow-source.ts';
-import { FORMATS } from '../../formats/format.ts';
-import type { ColumnChoice } from '../../formats/open-reader.ts';
+import { restoreTable } from '../../client/history.ts';
+import { countRows, findRowCount, insertRows } from '../../client/rows.ts';
+import { createTable, describeTable, dropTable } from '../../client/tables.ts';
+import { ServiceError } from '../../errors/service-error.ts';
 import type { Part } from '../../formats/parts.ts';
-import { formatType } from '../../formats/types/type-text.ts';
 import { formatPath } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { formatBytes, formatCount } from '../../plans/format-figure.ts';
 import { defineClientCommand } from '../client-command.ts';
 import { UsageError } from '../command.ts';
-import { readNumber, readOneOf } from '../options.ts';
-import type { Given } from '../options.ts';
+import { readOneOf } from '../options.ts';
 import { requireTable, showPath } from '../session.ts';
-import { countIs, countOf } from '../show/text.ts';
-import { eachPart } from './import-parts.ts';
-import type { PartOptions } from './import-parts.ts';
+import { countOf } from '../show/text.ts';
+import type { PartOptions, PlannedFile } from './import-parts.ts';
+import { describeVectors, showPlan } from './import-plan.ts';
 import { deleteState, digestOf, newState, openState, saveState, statePath } from './import-state.ts';
 import type { ImportState } from './import-state.ts';
 import { findFiles } from './local-files.ts';
 import type { InputFile } from './local-files.ts';
-import { Progress } from './progress.ts';
+import { Progress, showSeconds } from './progress.ts';
+import { FILE_OPTIONS, readFileOptions, readTableTypes, withRetries } from './read-options.ts';
 
 const MODES = ['create', 'append', 'overwrite'] as const;
-type Mode = (typeof MODES)[number];
-
-const ATTEMPTS_MAX = 6;
-const PAUSE_SECONDS_MAX = 30;
+export type Mode = (typeof MODES)[number];
 
 export const importCommand = defineClientCommand({
   words: ['import'],
   names: 'FILE|FOLDER... TABLE',
-  summary: 'load files (Arrow, Parquet, CSV, NDJSON) into a table',
-  about: `Makes a table of files, or adds their rows. The contents and the extension tell the format; of CSV and NDJSON the types are guessed from the first rows, or are those of the table. Large files are sent in parts of about 24 MiB, each of them one version. When it is interrupted, --resume goes on without doubling rows.`,
+  summary: 'load files (Arrow, Parquet, CSV, JSON) into a table',
+  about: `Creates a table from files, or adds their rows to a table. The format is detected from the contents and the extension. The types of CSV and JSON columns are detected from the first rows, and lists of floats that all have one length of at least 8 become vectors; --mode append uses the types of the table. Large files are sent in parts of about 24 MiB, each of them one version. After an interruption, --resume continues without duplicate rows.`,
   options: [
     { name: 'mode', value: 'MODE', help: 'create (default), append or overwrite' },
-    { name: 'format', value: 'FORMAT', help: `${FORMATS.join(', ')}; else by contents and extension` },
-    { name: 'column', value: 'NAME=TYPE', repeats: true, help: 'type of a column, such as vec=float32[128]' },
-    { name: 'rename', value: 'NAME=NEW', repeats: true, help: 'another name for a column' },
-    { name: 'skip', value: 'NAME', repeats: true, help: 'leave a column out' },
-    { name: 'delimiter', value: 'CHARACTER', help: 'of CSV; guessed when absent' },
-    { name: 'no-header', help: 'the first row of a CSV file is data' },
-    { name: 'batch-rows', value: 'N', help: 'rows in a request at most' },
-    { name: 'resume', help: 'go on with an import that did not finish' },
+    ...FILE_OPTIONS,
+    { name: 'dry-run', help: 'print the plan: columns, types and why; send nothing' },
+    { name: 'resume', help: 'continue an import that did not finish' },
   ],
   examples: [
     'import people.csv people',
-    'import --mode append --column code=utf8 2024/ eu/orders',
-    'import items.parquet items --rename embedding=vector --column embedding=float32[768]',
+    'import products.parquet products --dry-run',
+    'import --mode append --type code=utf8 2024/ eu/orders',
+    'import items.parquet items --rename embedding=vector --vector embedding:768',
   ],
   advice: ({ status }) =>
-    status === 409 ? '--mode append adds the rows, --mode overwrite replaces rows and schema.' : undefined,
-  async run({ client, given, terminal }) {
+    status === 409
+      ? 'Use --mode append to add the rows, or --mode overwrite to replace the rows and the schema.'
+      : undefined,
+  async run(session) {
+    const { client, given, terminal } = session;
     refuseTableFirst(given.names);
     const table = requireTable(given, given.names.length - 1);
     const mode = readOneOf(given, 'mode', MODES) ?? 'create';
     const files = await findFiles(given.names.slice(0, -1));
-    const options = readOptions(given);
-    const tableTypes = mode === 'append' ? await readTypes(client, table) : new Map<string, string>();
+    const options = readFileOptions(given);
+    const tableTypes = mode === 'append' ? await readTableTypes(client, table) : new Map<string, string>();
+    if (given.has('dry-run')) return showPlan(session, { table, mode, files, options: { ...options, tableTypes } });
     const path = statePath(files, `${client.url} ${client.database ?? ''} ${formatPath(table)}`);
     const digest = digestOf(files, [mode, options]);
     const earlier = await openState(path, { digest, resume: given.has('resume') });
     const state =
       earlier === undefined
-        ? newState(digest, mode === 'append' ? await countRows(client, table) : 0)
+        ? newState(digest, await readBase(client, table, mode))
         : await resolvePending(client, table, earlier);
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
     const progress = new Progress(terminal, `importing ${showPath(table)}`, bytes);
-    const sender = new Sender({ client, table, mode, path, progress }, state);
+    const onPlan = (plan: PlannedFile): void => terminal.err(describeVectors(plan));
+    const sender = new Sender({ client, table, mode, path, progress, onPlan }, state);
     await sender.sendFiles(files, { ...options, tableTypes });
     progress.end();
     await deleteState(path);
     const { rows, parts } = sender.state;
     const { seconds } = progress;
     const figures = { files: files.length, rows, bytes, parts, seconds, version: sender.version };
-    const from = `${countOf(files.length, 'file')} (${formatBytes(bytes)})`;
-    const text = `${countIs(rows, 'row')} in ${showPath(table)}, of ${from}, after ${seconds} s.\n`;
+    const from = files.length === 1 ? formatBytes(bytes) : `${formatBytes(bytes)} in ${countOf(files.length, 'file')}`;
+    const text = `Imported ${countOf(rows, 'row')} (${from}) into ${showPath(table)} in ${showSeconds(seconds)}.\n`;
     return { reply: { table: formatPath(table), ...figures }, text };
   },
 });
@@ -87,7 +83,7 @@ export const importCommand = defineClientCommand({
 function refuseTableFirst(names: readonly string[]): void {
   const [first = '', last = ''] = [names[0], names.at(-1)];
   if (existsSync(first) || !existsSync(last)) return;
-  throw new UsageError(`${last} is a file; the table comes last: tiltyard import ${last} ${first}`);
+  throw new UsageError(`${last} is a file. The table comes last: tiltyard import ${last} ${first}`);
 }
 
 interface Target {
@@ -96,6 +92,8 @@ interface Target {
   readonly mode: Mode;
   readonly path: string;
   readonly progress: Progress;
+  /** Called with the first file, whose columns the others follow. */
+  readonly onPlan: (plan: PlannedFile) => void;
 }
 
 /** Sends parts one after the other. The state is saved before and after each, so an interrupted import can resume. */
@@ -114,17 +112,42 @@ class Sender {
   }
 
   async sendFiles(files: readonly InputFile[], options: PartOptions): Promise<void> {
+    const { withPlan } = await import('./import-parts.ts');
+    const { onPlan, progress } = this.#target;
     let types = options.tableTypes;
     let bytesBefore = 0;
-    for (const [index, file] of files.entries()) {
-      const columns = await eachPart(file, { ...options, tableTypes: types }, async (part) => {
-        await this.#send(part, index === 0 && this.#seen === 0);
-        this.#target.progress.show(bytesBefore + part.endByte, this.state.rows);
-      });
-      // Later files of text follow the first.
-      if (types.size === 0) types = new Map(columns.map(({ name, type }) => [name, type]));
-      bytesBefore += file.size;
+    try {
+      for (const [index, file] of files.entries()) {
+        const columns = await withPlan(file, { ...options, tableTypes: types }, async (plan) => {
+          if (index === 0) onPlan(plan);
+          for await (const part of plan.parts()) {
+            await this.#send(part, index === 0 && this.#seen === 0);
+            progress.show(bytesBefore + part.endByte, this.state.rows);
+          }
+          return plan.columns;
+        });
+        // Later files follow the first.
+        if (types.size === 0) types = new Map(columns.map(({ name, type }) => [name, type]));
+        bytesBefore += file.size;
+      }
+    } catch (error) {
+      // The file is at fault: it would fail again at the same row.
+      throw error instanceof ServiceError ? await this.#takeBack(error) : error;
     }
+  }
+
+  /** Nothing stays of a file that cannot be read to its end, unless others changed the table meanwhile. */
+  async #takeBack(error: ServiceError): Promise<ServiceError> {
+    const { client, table, path } = this.#target;
+    const { rows, parts, rowsBefore, baseVersion } = this.state;
+    await deleteState(path);
+    if (parts === 0) return error;
+    const isUnchanged = (await findRowCount(client, table)) === rowsBefore + rows;
+    const outcome =
+      isUnchanged && (await restoreBase(client, table, baseVersion))
+        ? 'The rows before it were rolled back: nothing was imported.'
+        : `${countOf(rows, 'row')} before it stay in ${showPath(table)}.`;
+    return new ServiceError(error.kind, `${error.message} ${outcome}`, { ...hintOf(error), cause: error.cause });
   }
 
   async #send(part: Part, isFirst: boolean): Promise<void> {
@@ -140,7 +163,7 @@ class Sender {
       if (error instanceof ClientError) {
         await (this.state.parts === 0 ? deleteState(path) : saveState(path, this.state));
       }
-      throw error;
+      throw withAdvice(error);
     }
     this.state = { ...this.state, parts: this.state.parts + 1, rows: this.state.rows + part.rows };
     await saveState(path, this.state);
@@ -149,21 +172,19 @@ class Sender {
   async #request({ bytes }: Part, isFirst: boolean): Promise<{ readonly version?: number }> {
     const { client, table, mode } = this.#target;
     const headers = { 'idempotency-key': `${this.state.id}-${this.state.parts}` };
-    for (let attempt = 1; ; attempt += 1) {
-      try {
-        if (isFirst && mode !== 'append') return await createTable(client, table, bytes, { mode, headers });
-        return await insertRows(client, table, bytes, { headers });
-      } catch (error) {
-        const wait = error instanceof ClientError ? error.retryAfterSeconds : undefined;
-        if (wait === undefined || attempt === ATTEMPTS_MAX) throw withAdvice(error);
-        await sleep(Math.min(wait, PAUSE_SECONDS_MAX) * 1000);
-      }
-    }
+    return withRetries(async () => {
+      if (isFirst && mode !== 'append') return createTable(client, table, bytes, { mode, headers });
+      return insertRows(client, table, bytes, { headers });
+    });
   }
 }
 
+function hintOf({ hint }: ServiceError): { readonly hint?: string } {
+  return hint === undefined ? {} : { hint };
+}
+
 function withAdvice(error: unknown): unknown {
-  if (error instanceof ConnectionError) error.message = `${error.message} When it answers again, --resume goes on.`;
+  if (error instanceof ConnectionError) error.message = `${error.message} When it answers again, use --resume.`;
   return error;
 }
 
@@ -176,45 +197,30 @@ async function resolvePending(client: ApiClient, table: TablePath, state: Import
   if (rows === before + pendingRows) return { ...settled, parts: state.parts + 1, rows: state.rows + pendingRows };
   if (rows === before || (rows === undefined && state.parts === 0)) return settled;
   throw new UsageError(
-    `The table has ${formatCount(rows ?? 0)} rows where ${formatCount(before)} or ${formatCount(before + pendingRows)} were expected: others changed it meanwhile, so that the import cannot go on safely.`,
+    `The table has ${formatCount(rows ?? 0)} rows instead of ${formatCount(before)} or ${formatCount(before + pendingRows)}: it was changed in the meantime. Check its rows, and start a new import.`,
   );
 }
 
-async function readTypes(client: ApiClient, table: TablePath): Promise<ReadonlyMap<string, string>> {
-  const { body } = await openQuery(client, table, { k: 1 });
-  if (body === null) return new Map();
-  const { schema, batches } = await readStream(body);
-  for await (const batch of batches) void batch;
-  return new Map(schema.fields.map(({ name, type }) => [name, formatType(type)]));
-}
-
-function readOptions(given: Given): Omit<PartOptions, 'tableTypes'> {
-  return {
-    format: readOneOf(given, 'format', FORMATS),
-    columns: readChoices(given),
-    partRows: readNumber(given, 'batch-rows', 1) ?? Number.MAX_SAFE_INTEGER,
-    csv: { delimiter: given.value('delimiter')?.replace(/^\\t$/, '\t'), header: !given.has('no-header') },
-  };
-}
-
-function readChoices(given: Given): readonly ColumnChoice[] {
-  const choices = new Map<string, ColumnChoice>();
-  const add = (source: string, choice: Partial<ColumnChoice>): void =>
-    void choices.set(source, { ...choices.get(source), ...choice, source });
-  for (const text of given.values('column')) {
-    const [source, type] = splitPair('column', text);
-    add(source, { type });
+/** Returns false when the server refuses it, for instance because the caller may not drop tables. */
+async function restoreBase(client: ApiClient, table: TablePath, version: number | undefined): Promise<boolean> {
+  try {
+    if (version === undefined) await dropTable(client, table);
+    else await restoreTable(client, table, { version });
+    return true;
+  } catch {
+    return false;
   }
-  for (const text of given.values('rename')) {
-    const [source, name] = splitPair('rename', text);
-    add(source, { name });
-  }
-  for (const source of given.values('skip')) add(source, { skip: true });
-  return [...choices.values()];
 }
 
-function splitPair(option: string, text: string): readonly [string, string] {
-  const at = text.indexOf('=');
-  if (at > 0 && at < text.length - 1) return [text.slice(0, at), text.slice(at + 1)];
-  throw new UsageError(`--${option} needs a name, an equals sign and a value, not "${text}".`);
+/** What the table is before the first part; without a version, there is none. */
+async function readBase(
+  client: ApiClient,
+  table: TablePath,
+  mode: Mode,
+): Promise<Pick<ImportState, 'rowsBefore' | 'baseVersion'>> {
+  if (mode === 'create') return { rowsBefore: 0 };
+  const rows = mode === 'append' ? await countRows(client, table) : await findRowCount(client, table);
+  if (rows === undefined) return { rowsBefore: 0 };
+  const { version } = await describeTable(client, table);
+  return { rowsBefore: mode === 'append' ? rows : 0, ...defined({ baseVersion: version }) };
 }

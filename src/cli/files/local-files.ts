@@ -3,6 +3,7 @@ import type { FileHandle } from 'node:fs/promises';
 import { join, dirname } from 'node:path';
 import { formatOfName } from '../../formats/format.ts';
 import type { Input } from '../../formats/input.ts';
+import { formatCount } from '../../plans/format-figure.ts';
 import { UsageError } from '../command.ts';
 
 export interface InputFile {
@@ -19,17 +20,18 @@ export async function findFiles(paths: readonly string[]): Promise<readonly Inpu
   const found: InputFile[] = [];
   for (const path of paths) await addTo(found, path, 0);
   if (found.length > 0) return found;
-  throw new UsageError(`There is no file of a known format in ${paths.join(', ')}.`);
+  throw new UsageError(`No file with a known extension in ${paths.join(', ')}.`);
 }
 
 async function addTo(found: InputFile[], path: string, depth: number): Promise<void> {
   const entry = await stat(path);
   if (!entry.isDirectory()) {
     found.push({ path, size: entry.size, changedAt: entry.mtimeMs });
-    if (found.length > FILES_MAX) throw new UsageError(`These are more than ${FILES_MAX} files.`);
+    if (found.length > FILES_MAX)
+      throw new UsageError(`More than ${formatCount(FILES_MAX)} files: import them in several steps.`);
     return;
   }
-  if (depth === DEPTH_MAX) throw new UsageError(`${path} lies deeper than ${DEPTH_MAX} folders.`);
+  if (depth === DEPTH_MAX) throw new UsageError(`${path} is nested deeper than ${DEPTH_MAX} folders.`);
   const names = (await readdir(path, { withFileTypes: true }))
     .filter((each) => !/^[._]/.test(each.name) && (each.isDirectory() || formatOfName(each.name) !== undefined))
     .map(({ name }) => name)
@@ -62,7 +64,7 @@ async function readAt(handle: FileHandle, start: number, end: number): Promise<A
 export async function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>): Promise<void> {
   const folder = dirname(path);
   const found = await stat(folder).catch(() => undefined);
-  if (found?.isDirectory() !== true) throw new UsageError(`There is no folder ${folder}: make it first.`);
+  if (found?.isDirectory() !== true) throw new UsageError(`The folder ${folder} does not exist. Create it first.`);
   const draft = `${path}.${process.pid}.part`;
   try {
     await writeFile(draft, pieces, { flush: true });

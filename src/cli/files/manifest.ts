@@ -61,12 +61,12 @@ export async function findManifest(folder: string): Promise<Manifest | undefined
   const value = objectOf(parseJson(text));
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The number of the format implies its fields.
   if (value?.['format'] === 1) return value as unknown as Manifest;
-  throw new UsageError(`${path} is not the manifest of a backup that is known here.`);
+  throw new UsageError(`${path} is not the manifest of a backup, or is from a newer release.`);
 }
 
 export async function requireManifest(folder: string): Promise<Manifest> {
   const manifest = await findManifest(folder);
-  if (manifest === undefined) throw new UsageError(`${folder} holds no backup: there is no ${NAME}.`);
+  if (manifest === undefined) throw new UsageError(`${folder} has no backup: ${NAME} does not exist.`);
   if (manifest.complete) return manifest;
   throw new UsageError(`The backup in ${folder} did not finish. Finish it with "tiltyard backup --resume".`);
 }
@@ -96,17 +96,17 @@ const SHOWN_MAX = 20;
 export function listDifferences({ tables }: Manifest): readonly string[] {
   const all = tables.flatMap(differencesOf);
   if (all.length <= SHOWN_MAX) return all;
-  return [...all.slice(0, SHOWN_MAX), `… and ${all.length - SHOWN_MAX} more, which follow from the manifest.`];
+  return [...all.slice(0, SHOWN_MAX), `… and ${all.length - SHOWN_MAX} more; see manifest.json.`];
 }
 
 function differencesOf({ path, tags, branches = [], indexes }: TableEntry): readonly string[] {
   const name = showPath(path);
   const tagNames = Object.keys(tags);
   return [
-    ...(branches.length === 0 ? [] : [`${name}: not in the backup are its branches: ${branches.join(', ')}.`]),
-    ...(tagNames.length === 0 ? [] : [`${name}: not restored are its tags: ${tagNames.join(', ')}.`]),
+    ...(branches.length === 0 ? [] : [`${name}: branches are not in the backup: ${branches.join(', ')}.`]),
+    ...(tagNames.length === 0 ? [] : [`${name}: tags are not restored: ${tagNames.join(', ')}.`]),
     ...indexes.flatMap((index) =>
-      (index.missing ?? []).map((what) => `${name}: the index ${index.name} is built again; ${what}.`),
+      (index.missing ?? []).map((what) => `${name}: the index ${index.name} is rebuilt; ${what}.`),
     ),
   ];
 }
@@ -152,7 +152,7 @@ function number(name: keyof CreateIndexBody, value: unknown): IndexParameters {
 function missingParameters(type: string, details: Details): readonly string[] {
   return [
     ...(type.startsWith('IVF_') ? ['its number of partitions follows from the number of rows'] : []),
-    ...(isGiven(details['lance_tokenizer']) ? ['it has the usual tokenizer'] : []),
+    ...(isGiven(details['lance_tokenizer']) ? ['it uses the default tokenizer'] : []),
   ];
 }
 

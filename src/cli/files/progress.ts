@@ -62,6 +62,11 @@ export class Progress {
   }
 }
 
+/** `1.3 s` */
+export function showSeconds(seconds: number): string {
+  return `${seconds.toFixed(1)} s`;
+}
+
 function formatSeconds(seconds: number): string {
   if (seconds < 60) return `${Math.ceil(seconds)} s`;
   return seconds < 3600 ? `${Math.ceil(seconds / 60)} min` : `${(seconds / 3600).toFixed(1)} h`;

@@ -21,13 +21,13 @@ import { Progress } from './progress.ts';
 export const restoreCommand = defineClientCommand({
   words: ['restore'],
   names: 'FOLDER DATABASE',
-  summary: 'make the tables of a backup again, in a database',
+  summary: 'restore the tables of a backup into a database',
   about:
-    'Makes the database when it is not there, the namespaces, the tables and their indexes. Every file is compared with its digest before it is sent, and the rows are counted after it. Tables that are there are left alone: the command stops before it changes anything, unless --replace or --resume is given.',
+    'Creates the database if it does not exist, and the namespaces, tables and indexes of the backup. Each file is checked against its digest before it is sent, and the rows are counted afterwards. If a table exists, the command stops before it changes anything, unless --replace or --resume is given.',
   options: [
-    { name: 'only', value: 'TABLE', repeats: true, help: 'restore this table alone; may be repeated' },
-    { name: 'replace', help: 'overwrite tables that are there' },
-    { name: 'resume', help: 'leave out tables that are there with as many rows' },
+    { name: 'only', value: 'TABLE', repeats: true, help: 'restore only this table; may be repeated' },
+    { name: 'replace', help: 'overwrite existing tables' },
+    { name: 'resume', help: 'skip existing tables with the same number of rows' },
   ],
   examples: [
     'restore backups/monday copy',
@@ -58,7 +58,7 @@ export const restoreCommand = defineClientCommand({
     for (const line of failed) terminal.err(`${line}\n`);
     const rows = wanted.reduce((sum, entry) => sum + entry.rows, 0);
     const reply = { database, tables: wanted.length, rows, indexes_missing: failed.length };
-    const text = `${countOf(wanted.length, 'table')} with ${countOf(rows, 'row')} are in ${database}.\n`;
+    const text = `Restored ${countOf(wanted.length, 'table')} with ${countOf(rows, 'row')} into ${database}.\n`;
     return { reply, text, code: failed.length === 0 ? EXIT.done : EXIT.failed };
   },
 });
@@ -73,7 +73,9 @@ function chooseTables(tables: readonly TableEntry[], only: readonly string[]): r
   const missing = wanted.find((name) => !all.includes(name));
   if (missing === undefined) return tables.filter(({ path }) => wanted.includes(showPath(path)));
   const shown = `${all.slice(0, NAMES_SHOWN).join(', ')}${all.length > NAMES_SHOWN ? ', …' : ''}`;
-  throw new UsageError(`The backup has no table ${missing}.${nearNameHint(missing, all) || ` It has ${shown}.`}`);
+  throw new UsageError(
+    `The backup has no table ${missing}.${nearNameHint(missing, all) || ` Its tables are ${shown}.`}`,
+  );
 }
 
 async function ensureDatabase(client: ApiClient, name: string): Promise<void> {
@@ -98,7 +100,7 @@ async function withoutExisting(
     if (rows === undefined) wanted.push(entry);
     else if (!given.has('resume') || rows !== entry.rows) {
       throw new UsageError(
-        `The table ${showPath(entry.path)} is there already. Restore others with --only TABLE, or overwrite what is there with --replace.`,
+        `The table ${showPath(entry.path)} exists. Restore other tables with --only TABLE, or overwrite it with --replace.`,
       );
     }
   }
@@ -113,7 +115,7 @@ async function restoreTable(
   const { path } = entry;
   const [name, file] = [showPath(path), join(folder, entry.file)];
   if (!(await isUnchanged(folder, entry))) {
-    throw new UsageError(`${file} of ${name} is not the file that was written: it is missing, cut off or changed.`);
+    throw new UsageError(`${file} of ${name} is missing, incomplete or changed since the backup.`);
   }
   const bytes = ReadableStream.from<Uint8Array>(createReadStream(file));
   await createTable(client, path, bytes, { mode, properties: entry.properties });
@@ -123,7 +125,9 @@ async function restoreTable(
   }
   const rows = await countRows(client, path);
   if (rows === entry.rows) return;
-  throw new UsageError(`${name} has ${formatCount(rows)} rows after the restore, and had ${formatCount(entry.rows)}.`);
+  throw new UsageError(
+    `${name} has ${formatCount(rows)} rows after the restore instead of ${formatCount(entry.rows)}.`,
+  );
 }
 
 async function restoreIndexes(client: ApiClient, { path, indexes }: TableEntry): Promise<readonly string[]> {
@@ -142,7 +146,7 @@ async function buildIndex(client: ApiClient, path: TablePath, index: IndexEntry)
   try {
     const { job_id: id } = await startIndex(client, path, body);
     const job = await waitForJob(client, id);
-    return job.job_state === 'DONE' ? undefined : `its job ${id} ended with ${job.job_state}.`;
+    return job.job_state === 'DONE' ? undefined : `job ${id} ended as ${job.job_state}.`;
   } catch (error) {
     if (error instanceof ClientError) return error.detail;
     throw error;

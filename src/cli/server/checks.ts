@@ -37,7 +37,7 @@ export async function checkMachine(config: Config): Promise<readonly Check[]> {
   if (data.state === 'bad') return [engine, data];
   const checks = [engine, data, await checkSpace(config.data), await checkCatalog(config), await checkKeyFile(config)];
   const { root } = config.storage;
-  if (root.includes('://')) return [...checks, good('storage', `${root} (an object store: the server asks it)`)];
+  if (root.includes('://')) return [...checks, good('storage', `${root} (object store, checked by the server)`)];
   return root === config.data ? checks : [...checks, await checkFolder('storage', root)];
 }
 
@@ -47,7 +47,7 @@ function checkEngine({ storage }: Config): Check {
     const name = `@lancedb/lancedb ${version}`;
     if (!isFallback) return good('engine', name);
     requireServedRoot(storage.root);
-    return warning('engine', `${name}, the fallback`, FALLBACK_ADVICE);
+    return warning('engine', `${name} (fallback)`, FALLBACK_ADVICE);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
     return bad('engine', error.message, error.hint ?? '');
@@ -55,20 +55,23 @@ function checkEngine({ storage }: Config): Check {
 }
 
 const FALLBACK_ADVICE =
-  'Tables in object stores are refused. "node scripts/install-engine.mjs" looks for the main engine again.';
+  'It does not support tables in object stores. Run "node scripts/install-engine.mjs" to look for the main engine again.';
 
 async function checkFolder(name: string, folder: string): Promise<Check> {
   const found = await stat(folder).catch(() => undefined);
   const no = (problem: string, advice: string): Check => bad(name, `${folder} ${problem}`, advice);
   if (found === undefined) {
-    return no('is not there', 'Start the server once, or name the right folder: tiltyard doctor DATA.');
+    return no('does not exist', 'Start the server once, or give the right folder: tiltyard doctor DATA.');
   }
-  if (!found.isDirectory()) return no('is no folder', 'Name the folder in which the server keeps its data.');
+  if (!found.isDirectory()) return no('is not a folder', 'Give the data folder of the server.');
   try {
     await access(folder, constants.R_OK | constants.W_OK | constants.X_OK);
-    return good(name, `${folder} can be read and written`);
+    return good(name, `${folder} is readable and writable`);
   } catch {
-    return no('cannot be read and written', 'Run this as the user of the server, or give that user the folder.');
+    return no(
+      'is not readable and writable',
+      'Run this command as the user of the server, or change the owner of the folder.',
+    );
   }
 }
 
@@ -80,20 +83,20 @@ async function checkSpace(folder: string): Promise<Check> {
   const free = bavail * bsize;
   const found = `${formatBytes(free)} of ${formatBytes(blocks * bsize)} free`;
   if (free >= FREE_BYTES_MIN && bavail / blocks >= FREE_SHARE_MIN) return good('space', found);
-  const advice = 'Make room: writes fail when the disk is full. "tiltyard optimize TABLE" removes old versions.';
+  const advice = 'Free some space: writes fail when the disk is full. "tiltyard optimize TABLE" removes old versions.';
   return warning('space', found, advice);
 }
 
 const CATALOG_STATES = {
-  absent: ['warning', 'is not there yet', 'The first start of the server makes it.'],
-  current: ['good', 'is sound and up to date', undefined],
-  older: ['warning', 'is of an older release', 'The next start of the server brings it up to date; copy it first.'],
-  newer: ['bad', 'is of a newer release', 'Start that release, or a later one.'],
-  damaged: ['bad', 'cannot be read, or is damaged', 'Stop the server, and put the file back from a backup.'],
+  absent: ['warning', 'does not exist yet', 'The server creates it at its first start.'],
+  current: ['good', 'is intact and up to date', undefined],
+  older: ['warning', 'is from an older release', 'The server migrates it at its next start. Copy it first.'],
+  newer: ['bad', 'is from a newer release', 'Use that release or a later one.'],
+  damaged: ['bad', 'is damaged or not readable', 'Stop the server, and restore the file from a backup.'],
   unreachable: [
     'bad',
     'cannot be reached or read',
-    'Check catalog.url, and that PostgreSQL runs and lets its user in.',
+    'Check catalog.url, and that PostgreSQL runs and accepts the user.',
   ],
 } as const;
 
@@ -108,8 +111,8 @@ async function checkCatalog(config: Config): Promise<Check> {
 async function checkKeyFile({ data }: Config): Promise<Check> {
   const file = join(data, 'admin.key');
   const found = await stat(file).catch(() => undefined);
-  if (found === undefined) return good('admin.key', 'not kept in the data folder');
-  if ((found.mode & 0o077) === 0) return good('admin.key', 'readable by its owner alone');
+  if (found === undefined) return good('admin.key', 'not stored in the data folder');
+  if ((found.mode & 0o077) === 0) return good('admin.key', 'readable by its owner only');
   return warning('admin.key', 'readable by others', `chmod 600 ${file}`);
 }
 
@@ -121,11 +124,11 @@ export async function checkServer({ client, credential }: FoundServer): Promise<
     clock = checkClock(reply);
   });
   if (server.state === 'bad') return [server];
-  const accepted = good('key', credential === undefined ? 'none is needed' : `${credential} is accepted`);
-  const keyAdvice = 'Give a key with --key @FILE or TILTYARD_KEY; "tiltyard key create" makes one.';
+  const accepted = good('key', credential === undefined ? 'not required' : `${credential} is accepted`);
+  const keyAdvice = 'Give a key with --key @FILE or TILTYARD_KEY.';
   return [
     server,
-    await checkRequest(good('ready', 'requests are served'), 'Look into its log for the reason.', async () =>
+    await checkRequest(good('ready', 'serving requests'), 'Read the log of the server for the reason.', async () =>
       client.text('/readyz'),
     ),
     clock,
@@ -138,10 +141,10 @@ const SKEW_SECONDS_MAX = 30;
 /** A wrong clock makes tokens expire at the wrong time. */
 function checkClock(reply: Response): Check {
   const theirs = Date.parse(reply.headers.get('date') ?? '');
-  if (Number.isNaN(theirs)) return good('clock', 'the server tells no time');
+  if (Number.isNaN(theirs)) return good('clock', 'the server sends no time');
   const seconds = Math.round(Math.abs(Date.now() - theirs) / 1000);
   if (seconds <= SKEW_SECONDS_MAX) return good('clock', 'agrees with the server');
-  const advice = 'Set both clocks by the network: tokens expire too early or too late.';
+  const advice = 'Synchronize both clocks: tokens expire too early or too late.';
   return warning('clock', `differs from the server by ${seconds} s`, advice);
 }
 

@@ -1,26 +1,44 @@
 import type { Command } from '../command.ts';
-import { UsageError } from '../command.ts';
+import { EXIT, UsageError } from '../command.ts';
 
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** The list of commands is passed in, because it includes this one. */
-export function completionCommand(commands: () => readonly Command[]): Command {
+/** The word that the scripts put before the words of a command line. */
+const NAMES = 'names';
+
+interface Commands {
+  readonly all: readonly Command[];
+  readonly find: (words: readonly string[]) => Command | undefined;
+}
+
+/** The commands are passed in, because this is one of them. */
+export function completionCommand(commands: () => Commands): Command {
   return {
     words: ['completion'],
     usage: 'bash|zsh|fish',
-    summary: 'print what lets a shell complete commands and options',
-    help: `Put this into the file that your shell reads at its start:
+    summary: 'print a script that completes commands, options and names in a shell',
+    help: `Completes commands and options, and the names of tables, columns, namespaces, indexes and databases of your server.
+Add one of these lines to the startup file of your shell:
 
   bash  eval "$(tiltyard completion bash)"
   zsh   eval "$(tiltyard completion zsh)"
   fish  tiltyard completion fish | source`,
     async run(argv, terminal) {
-      const [word] = argv;
+      const [word, ...rest] = argv;
+      const { all, find } = commands();
+      if (word === NAMES) {
+        const words = rest.slice(rest[0] === '--' ? 1 : 0);
+        const command = find(words);
+        if (command === undefined) return EXIT.done;
+        const { completeNames } = await import('./complete-names.ts');
+        terminal.out((await completeNames(words, command, terminal)).map((name) => `${name}\n`).join(''));
+        return EXIT.done;
+      }
       const shell = SHELLS.find((each) => each === word);
-      if (shell === undefined || argv.length > 1) throw new UsageError(`Name one shell: ${SHELLS.join(', ')}.`);
-      terminal.out(SCRIPTS[shell](toEntries(commands())));
-      return 0;
+      if (shell === undefined || rest.length > 0) throw new UsageError(`Give one shell: ${SHELLS.join(', ')}.`);
+      terminal.out(SCRIPTS[shell](toEntries(all), all));
+      return EXIT.done;
     },
   };
 }
@@ -47,18 +65,33 @@ function flagsOf({ usage, options }: Command): readonly string[] {
   return [...names, '--help'];
 }
 
-const SCRIPTS: Readonly<Record<Shell, (entries: readonly Entry[]) => string>> = {
+/**
+ * Options are offered where one begins, names of the server behind a whole command, and files where neither is found.
+ * In zsh, `compdef` is there once the completion system has been loaded.
+ */
+const SCRIPTS: Readonly<Record<Shell, (entries: readonly Entry[], commands: readonly Command[]) => string>> = {
   bash: (entries) => `${posixFunctions(entries, '"${COMP_WORDS[@]:1:COMP_CWORD-1}"')}
-  COMPREPLY=($(compgen -W "$(_tiltyard_words "$before")" -- "\${COMP_WORDS[COMP_CWORD]}"))
+  local current="\${COMP_WORDS[COMP_CWORD]}" offered
+  case "$current" in
+    -*) offered="$(_tiltyard_options "$before")" ;;
+    *) offered="$(_tiltyard_words "$before"; [ -n "$before" ] && tiltyard completion ${NAMES} -- "\${COMP_WORDS[@]:1:COMP_CWORD-1}" 2>/dev/null)" ;;
+  esac
+  COMPREPLY=($(compgen -W "$offered" -- "$current"))
 }
 complete -o default -F _tiltyard tiltyard
 `,
-  zsh: (entries) => `${posixFunctions(entries, '"${(@)words[2,CURRENT-1]}"')}
-  compadd -- \${=$(_tiltyard_words "$before")} || _files
+  zsh: (entries) => `(( $+functions[compdef] )) || { autoload -Uz compinit && compinit }
+${posixFunctions(entries, '"${(@)words[2,CURRENT-1]}"')}
+  local offered
+  case "\${words[CURRENT]}" in
+    -*) offered="$(_tiltyard_options "$before")" ;;
+    *) offered="$(_tiltyard_words "$before"; [ -n "$before" ] && tiltyard completion ${NAMES} -- "\${(@)words[2,CURRENT-1]}" 2>/dev/null)" ;;
+  esac
+  compadd -- \${=offered} || _files
 }
 compdef _tiltyard tiltyard
 `,
-  fish: (entries) => `function __tiltyard_before
+  fish: (entries, commands) => `function __tiltyard_before
   set -l before
   for word in (commandline -opc)[2..-1]
     string match -q -- '-*' $word; or set before $before $word
@@ -66,18 +99,39 @@ compdef _tiltyard tiltyard
   echo "$before"
 end
 complete -c tiltyard -f
+complete -c tiltyard -n "string match -rq -- '^(${commands.filter(takesFile).map(wordsOf).join('|')})\\b' (__tiltyard_before)" -F
+complete -c tiltyard -n "not string match -q -- '-*' (commandline -ct); and test -n (__tiltyard_before)" -a '(tiltyard completion ${NAMES} -- (commandline -opc)[2..-1] 2>/dev/null)'
 ${entries.map(fishLines).join('')}`,
 };
 
+function takesFile({ usage }: Command): boolean {
+  return /\b(?:FILE|FOLDER|DATA)\b/.test(usage);
+}
+
+function isOption(next: string): boolean {
+  return next.startsWith('-');
+}
+
+function wordsOf({ words }: Command): string {
+  return words.join(' ');
+}
+
 /** Of bash and zsh, up to where the words before the cursor are known. */
 function posixFunctions(entries: readonly Entry[], typedWords: string): string {
-  const cases = entries.map(([words, next]) => `    "${words}") echo "${[...next].join(' ')}" ;;`);
-  return `_tiltyard_words() {\n  case "$1" in\n${cases.join('\n')}\n  esac\n}
-_tiltyard() {
+  return `${posixList('words', entries, (next) => !isOption(next))}${posixList('options', entries, isOption)}_tiltyard() {
   local before="" word
   for word in ${typedWords}; do
-    case "$word" in -*) ;; *) [ -n "$(_tiltyard_words "\${before:+$before }$word")" ] && before="\${before:+$before }$word" ;; esac
+    case "$word" in -*) ;; *) [ -n "$(_tiltyard_words "\${before:+$before }$word"; _tiltyard_options "\${before:+$before }$word")" ] && before="\${before:+$before }$word" ;; esac
   done`;
+}
+
+/** A function that prints what may follow the words of a command. */
+function posixList(name: string, entries: readonly Entry[], isListed: (next: string) => boolean): string {
+  const cases = entries
+    .map(([words, next]) => [words, [...next].filter(isListed).join(' ')] as const)
+    .filter(([, listed]) => listed !== '')
+    .map(([words, listed]) => `    "${words}") echo "${listed}" ;;`);
+  return `_tiltyard_${name}() {\n  case "$1" in\n${cases.join('\n')}\n  esac\n}\n`;
 }
 
 function fishLines([words, next]: Entry): string {

@@ -1,5 +1,4 @@
 import { readFileSync } from 'node:fs';
-import { copyCatalog, nameCatalog } from '../../app/copy-catalog.ts';
 import { readCatalogUrl } from '../../config/settings/text-rules.ts';
 import { formatCount } from '../../plans/format-figure.ts';
 import { EXIT, UsageError, toJsonText } from '../command.ts';
@@ -11,15 +10,18 @@ export const copyCatalogCommand: Command = {
   usage: 'FROM TO [--json]',
   summary: 'copy the catalog between SQLite and PostgreSQL',
   help: `Copies names, locations, keys, grants and history of all databases from one catalog to another. FROM and TO are
-files of SQLite or addresses of PostgreSQL databases (postgres://USER:PASSWORD@HOST:PORT/DATABASE). @FILE stands for an
-address in a file; other users of the machine can see an address on the command line.
+SQLite files or PostgreSQL addresses (postgres://USER:PASSWORD@HOST:PORT/DATABASE). Give an address as @FILE: other users
+of the machine can see a password on the command line.
 
-Stop all servers first: a catalog in use is refused. TO must be new or empty. Everything is copied in one transaction,
-so a copy that fails leaves nothing behind. FROM is only brought to the newest schema. Tables stay where they are.
+Stop all servers first: a catalog in use is refused. TO must be new or empty. All rows are copied in one transaction, so
+a failed copy leaves nothing behind. FROM stays as it is, apart from schema migrations. Table data is not moved.
 
-Afterwards start the server with catalog.url (TILTYARD_CATALOG_URL) set to TO, or for a file with catalogFile. The way
-back is the same command in the other direction, into a new file or database: once a server has used TO, FROM is out of
-date and must not be served again.
+Then start the server with catalog.url (TILTYARD_CATALOG_URL) set to TO, or with catalogFile for a file. To go back, copy
+in the other direction into a new file or database: as soon as a server has used TO, FROM is out of date and must not be
+served again.
+
+Options:
+  --json  print JSON
 
 Examples:
   tiltyard catalog copy data/tiltyard.db @catalog-url.txt
@@ -30,6 +32,7 @@ Examples:
     if (from === undefined || to === undefined || others.length > 0) {
       throw new UsageError('Give two catalogs: tiltyard catalog copy FROM TO.');
     }
+    const { copyCatalog, nameCatalog } = await import('../../app/copy-catalog.ts');
     const rows = await copyCatalog({
       from,
       to,
@@ -52,7 +55,7 @@ function readAddress(text: string): string {
   const address = text.startsWith('@') ? readFileSync(text.slice(1), 'utf8').trim() : text;
   const isFile = address !== '' && !address.includes('://');
   if (isFile || 'value' in readCatalogUrl(address)) return address;
-  throw new UsageError('A catalog is a file, or an address such as postgres://USER:PASSWORD@HOST:PORT/DATABASE.');
+  throw new UsageError('A catalog must be a file, or an address such as postgres://USER:PASSWORD@HOST:PORT/DATABASE.');
 }
 
 function toSqlName(table: string): string {

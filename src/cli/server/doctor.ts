@@ -7,16 +7,19 @@ import { splitArguments } from '../options.ts';
 import type { Given, SplitArguments } from '../options.ts';
 import { paintFor, visibleText } from '../show/text.ts';
 import type { Paint } from '../show/text.ts';
-import { bad, checkMachine, checkServer, good } from './checks.ts';
 import type { Check } from './checks.ts';
 import { urlOf } from './serve.ts';
 
 export const doctorCommand: Command = {
   words: ['doctor'],
   usage: '[DATA] [--offline] [--json] [--server URL] [--key KEY] [--token TOKEN] [flags]',
-  summary: 'check settings, data, catalog, storage and server, and say what to do',
-  help: `Reads the settings as "tiltyard serve" would, looks at the data folder and its catalog without changing them, and asks
-the server, unless --offline is given. Exit code 0 when nothing is wrong, else 1.
+  summary: 'check settings, data folder, catalog, storage and server',
+  help: `Checks the settings, the data folder and its catalog, without changing them, and the running server, unless --offline is
+given. Each problem comes with advice. The exit code is 1 if something is wrong.
+
+Options:
+  --offline  do not ask the server
+  --json     print JSON
 
 Examples:
   tiltyard doctor
@@ -32,11 +35,12 @@ Examples:
 };
 
 async function runChecks(given: SplitArguments, terminal: Terminal): Promise<readonly Check[]> {
+  const { bad, checkMachine, checkServer, good } = await import('./checks.ts');
   const loaded = readConfig([...given.names, ...given.settings], terminal);
   const config = 'config' in loaded ? loaded.config : undefined;
   const settings =
     'faults' in loaded
-      ? loaded.faults.map((fault) => bad('settings', fault, 'See "tiltyard config" and docs/settings.md.'))
+      ? loaded.faults.map((fault) => bad('settings', fault, 'Run "tiltyard config" to list the settings.'))
       : [good('settings', 'valid')];
   return [
     ...settings,

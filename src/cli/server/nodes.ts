@@ -12,10 +12,10 @@ type Node = ListNodesReply['nodes'][number];
 export const nodesCommand = defineClientCommand({
   words: ['nodes'],
   names: '',
-  summary: 'list the nodes that serve together, and the tables that they took over',
+  summary: 'list the nodes of the cluster and recent takeovers',
   about:
-    'Lists the nodes that serve one catalog: whether they are alive, how many tables each may write, and how many writes ' +
-    'it is forwarding. The one with a star answered. Below them, the last takeover of each table.',
+    'Lists the nodes that share the catalog: whether each is alive, how many tables it owns (leases), and how many writes ' +
+    'it is forwarding. The star marks the node that replied. Below, the last takeover of each table.',
   examples: ['nodes', 'nodes --json'],
   async run({ client, canvas }) {
     const reply = await listNodes(client);
@@ -55,7 +55,7 @@ function drawTakeovers({ takeovers, nodes }: ListNodesReply, canvas: Canvas): st
     database,
     visibleText(showPath(id)),
     nameOf(from, nodes),
-    by === undefined ? { faint: 'left since' } : nameOf(by, nodes),
+    by === undefined ? { faint: 'released since' } : nameOf(by, nodes),
   ]);
   return `\n${drawTable(['taken over', 'database', 'table', 'from', 'by'], rows, canvas)}`;
 }

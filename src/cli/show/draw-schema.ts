@@ -57,7 +57,7 @@ const INDEX_HEADS = [
   'type',
   'columns',
   { number: 'rows' },
-  { number: 'not yet in it' },
+  { number: 'not indexed' },
   { number: 'size' },
   { number: 'recall' },
 ];

@@ -116,16 +116,16 @@ const CELL_WIDTH_MAX = 60;
 
 function toCell(value: JsonValue | undefined): Cell {
   if (value === null || value === undefined) return { faint: 'null' };
-  return cutText(toText(value), CELL_WIDTH_MAX);
+  return cutText(valueText(value), CELL_WIDTH_MAX);
 }
 
 /** Short enough to be read: numbers to seven digits, the first few items of a list. */
-function toText(value: JsonValue): string {
+export function valueText(value: JsonValue): string {
   if (typeof value === 'string') return visibleText(value);
   if (typeof value === 'number') return formatNumber(value);
   if (value === null || typeof value !== 'object') return String(value);
   if (Array.isArray(value)) return listText(value);
-  const members = Object.entries(value).map(([name, member]) => `${visibleText(name)}: ${toText(member)}`);
+  const members = Object.entries(value).map(([name, member]) => `${visibleText(name)}: ${valueText(member)}`);
   return `{${members.join(', ')}}`;
 }
 
@@ -140,7 +140,7 @@ const ITEMS_SHOWN = 3;
 function listText(items: readonly JsonValue[]): string {
   const isLong = items.length > ITEMS_SHOWN + 1;
   const shown = (isLong ? items.slice(0, ITEMS_SHOWN) : items).map((item) =>
-    typeof item === 'number' && !Number.isInteger(item) ? String(Number(item.toPrecision(3))) : toText(item),
+    typeof item === 'number' && !Number.isInteger(item) ? String(Number(item.toPrecision(3))) : valueText(item),
   );
   return `[${shown.join(', ')}${isLong ? `, … ${items.length}` : ''}]`;
 }

@@ -8,7 +8,7 @@ import { paintForErrors, textWidth, visibleText } from './text.ts';
 /** What was wrong, its position in a SQL text, then what would be right: `advice`, else the server's hint. */
 export function showRefusal(
   error: ClientError | ConnectionError,
-  { terminal, sqlTexts }: Session,
+  { terminal, sqlTexts }: Pick<Session, 'terminal' | 'sqlTexts'>,
   advice: string | undefined,
 ): string {
   const paint = paintForErrors(terminal);

@@ -1,18 +1,29 @@
 import { styleText } from 'node:util';
-import textWidth from 'string-width';
 import { formatCount } from '../../plans/format-figure.ts';
 import type { Terminal } from '../command.ts';
 
-export { textWidth };
+/** Its tables take as long to load as the rest of the command line: only a command that draws loads them. */
+let measureText: ((text: string) => number) | undefined;
 
-const GRAPHEMES = new Intl.Segmenter(undefined, { granularity: 'grapheme' });
+export async function loadTextWidth(): Promise<void> {
+  measureText ??= (await import('string-width')).default;
+}
+
+/** How many cells of a terminal it takes. Before `loadTextWidth`, one for each character. */
+export function textWidth(text: string): number {
+  if (/^[\u0020-\u007e]*$/.test(text)) return text.length;
+  return measureText?.(text) ?? Array.from(text).length;
+}
+
+let graphemes: Intl.Segmenter | undefined;
 
 /** Cut to a width, with an ellipsis in place of the rest. */
 export function cutText(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
+  graphemes ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
   let kept = '';
   let cells = 0;
-  for (const { segment } of GRAPHEMES.segment(text)) {
+  for (const { segment } of graphemes.segment(text)) {
     cells += textWidth(segment);
     if (cells > width - 1) break;
     kept += segment;
@@ -69,12 +80,12 @@ export function treeLines<Node>(
   return [{ node, prefix, continuation: `${below}${children.length > 0 ? '│ ' : '  '}` }, ...nested];
 }
 
-/** `1 row`, `2 000 rows`. */
+/** `1 row`, `2,000 rows`. */
 export function countOf(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** `1 row is`, `2 000 rows are`. */
+/** `1 row is`, `2,000 rows are`. */
 export function countIs(count: number, noun: string): string {
   return `${countOf(count, noun)} ${count === 1 ? 'is' : 'are'}`;
 }

@@ -14,7 +14,7 @@ const VERSIONS_SHOWN = 5;
 
 export const describeCommand = defineTableCommand({
   words: ['describe'],
-  summary: 'show schema, metadata, size, indexes and versions of a table',
+  summary: 'show the schema, size, indexes and versions of a table',
   options: STATE_OPTIONS,
   examples: ['describe orders', 'describe eu/orders --at v1', 'describe orders --json'],
   async run(session) {
@@ -52,7 +52,7 @@ function draw(facts: Facts, { table, canvas }: TableSession): string {
   const { described, indexes = [] } = facts;
   const heading = (text: string): string => `\n${paint.bold(text)}\n`;
   const parts = [`${paint.bold(visibleText(showPath(table)))}\n`, drawPairs(headPairs(facts), canvas)];
-  if (described.schema === undefined) return `${parts.join('')}The table is declared, and has no data yet.\n`;
+  if (described.schema === undefined) return `${parts.join('')}The table is declared and has no data yet.\n`;
   parts.push(heading('Schema'), drawSchema(described.schema, canvas));
   if (indexes.length > 0) parts.push(heading('Indexes'), drawIndexes(indexes, canvas));
   const history = historyPairs(facts);
@@ -70,7 +70,7 @@ function headPairs({ described, stats, maintenance }: Facts): readonly Pair[] {
   if (described.version !== undefined) pairs.unshift(['version', String(described.version)]);
   if (maintenance !== undefined) {
     const { reasons } = maintenance.would_do;
-    const todo = reasons.length === 0 ? 'in order' : `to improve: ${reasons.join(', ')}`;
+    const todo = reasons.length === 0 ? 'nothing to do' : `to do: ${reasons.join(', ')}`;
     pairs.push(['maintenance', `${maintenance.state}, ${todo}`]);
   }
   const texts = Object.entries({ ...described.metadata, ...described.properties });

@@ -11,42 +11,41 @@ export const namespaceCommands: readonly Command[] = [
     words: ['namespace', 'create'],
     names: 'NAMESPACE',
     summary: 'create a namespace',
-    options: [
-      { name: 'property', value: 'NAME=VALUE', repeats: true, help: 'a property that the catalog keeps with it' },
-    ],
+    options: [{ name: 'property', value: 'NAME=VALUE', repeats: true, help: 'set a property; may be repeated' }],
     examples: ['namespace create eu', 'namespace create eu/north --property owner=ada'],
     async run({ client, given }) {
       const namespace = readNamespace(given);
       const properties = Object.fromEntries(given.values('property').map(toPair));
       const reply = await createNamespace(client, namespace, { properties });
-      return { reply, text: `The namespace ${showPath(namespace)} is there.\n` };
+      return { reply, text: `Created the namespace ${showPath(namespace)}.\n` };
     },
   }),
   defineClientCommand({
     words: ['namespace', 'list'],
     names: '[NAMESPACE]',
-    summary: 'list the namespaces directly below one, or below the root',
+    summary: 'list the namespaces directly in a namespace or the root',
     examples: ['namespace list', 'namespace list eu'],
     async run({ client, given }) {
       const found = await collect(listNamespaces(client, readNamespace(given)));
       const reply = { namespaces: found.map((namespace) => formatPath(namespace)) };
       const text = found.map((namespace) => `${showPath(namespace)}\n`).join('');
-      return { reply, text, none: 'There are no namespaces here.' };
+      return { reply, text, none: 'There are no namespaces.' };
     },
   }),
   defineClientCommand({
     words: ['namespace', 'drop'],
     names: 'NAMESPACE',
-    summary: 'drop a namespace, and with --cascade all that is inside',
-    options: [{ name: 'cascade', help: 'drop the tables and namespaces inside, too' }, YES_OPTION],
+    summary: 'drop a namespace',
+    options: [{ name: 'cascade', help: 'also drop all tables and namespaces in it' }, YES_OPTION],
     examples: ['namespace drop eu', 'namespace drop eu --cascade --yes'],
     async run(session) {
       const namespace = readNamespace(session.given);
       const name = showPath(namespace);
       const isCascade = session.given.has('cascade');
-      if (isCascade && !(await confirm(session, `Drop ${name} with all its tables?`))) return EXIT.failed;
+      if (isCascade && !(await confirm(session, `Drop ${name} and all tables and namespaces in it?`)))
+        return EXIT.failed;
       const reply = await dropNamespace(session.client, namespace, isCascade ? { behavior: 'cascade' } : {});
-      return { reply, text: `The namespace ${name} is dropped.\n` };
+      return { reply, text: `Dropped the namespace ${name}.\n` };
     },
   }),
 ];

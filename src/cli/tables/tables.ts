@@ -22,8 +22,8 @@ export const tablesCommand = defineClientCommand({
   words: ['tables'],
   names: '[NAMESPACE]',
   summary: 'list the tables of a database or a namespace',
-  about: 'Lists the tables of all namespaces, one per line; of NAMESPACE, those that stand directly in it.',
-  options: [{ name: 'rows', help: 'count the rows of each' }],
+  about: 'Lists the tables of all namespaces, or those directly in NAMESPACE, one per line.',
+  options: [{ name: 'rows', help: 'show the number of rows' }],
   examples: ['tables', 'tables eu --rows', 'tables --json --database sales'],
   async run(session) {
     const { client, given } = session;
@@ -31,7 +31,7 @@ export const tablesCommand = defineClientCommand({
     const tables = await collect(isAll ? listTables(client) : listTablesOf(client, readNamespace(given)));
     if (given.has('rows')) return withRows(session, tables);
     const text = tables.map((table) => `${showPath(table)}\n`).join('');
-    return { reply: { tables: tables.map((table) => formatPath(table)) }, text, none: 'There are no tables here.' };
+    return { reply: { tables: tables.map((table) => formatPath(table)) }, text, none: 'There are no tables.' };
   },
 });
 
@@ -49,14 +49,14 @@ async function withRows({ client, terminal, canvas }: Session, tables: readonly 
 
 export const dropCommand = defineTableCommand({
   words: ['drop'],
-  summary: 'drop a table and remove its data',
+  summary: 'drop a table and delete its data',
   options: [YES_OPTION],
   examples: ['drop old-orders', 'drop eu/old-orders --yes'],
   async run(session) {
     const { client, table } = session;
     const [name, rows] = [showPath(table), countOf(await countRows(client, table), 'row')];
     if (!(await confirm(session, `Drop ${name} with its ${rows} and all its versions?`))) return EXIT.failed;
-    return { reply: await dropTable(client, table), text: `${name} is dropped, with its ${rows}.\n` };
+    return { reply: await dropTable(client, table), text: `Dropped ${name} (${rows}).\n` };
   },
 });
 
@@ -64,24 +64,25 @@ export const renameCommand = defineTableCommand({
   words: ['rename'],
   names: 'NEW_NAME',
   summary: 'rename a table, or move it to another namespace',
-  about: 'NEW_NAME is a whole path: "rename eu/orders eu/sales" renames, "rename orders eu/orders" moves.',
+  about: 'Renames a table or moves it to another namespace. NEW_NAME is the full path.',
   examples: ['rename orders sales', 'rename orders eu/orders'],
   async run({ client, table, given }) {
     const target = requireTable(given, 1);
     const reply = await renameTable(client, table, target);
-    return { reply, text: `${showPath(table)} is ${showPath(target)} now.\n` };
+    return { reply, text: `Renamed ${showPath(table)} to ${showPath(target)}.\n` };
   },
 });
 
 export const managedCommand = defineTableCommand({
   words: ['managed'],
   names: 'on|off',
-  summary: 'have external writers of a table commit through the server, or no longer',
-  about: 'With "on", programs that write the files of the table commit its versions through the server.',
+  summary: 'switch managed versioning of a table on or off',
+  about:
+    'With managed versioning, programs that write the files of a table themselves commit their versions through the server.',
   examples: ['managed orders on', 'managed eu/orders off'],
   async run({ client, table, given }) {
     const [, word = ''] = given.names;
-    if (word !== 'on' && word !== 'off') throw new UsageError('Managed versioning is switched by "on" or "off".');
+    if (word !== 'on' && word !== 'off') throw new UsageError('Give "on" or "off".');
     const reply = await setManagedVersioning(client, table, { enabled: word === 'on' });
     return { reply, text: `Managed versioning of ${showPath(table)} is ${word}.\n` };
   },
@@ -89,8 +90,9 @@ export const managedCommand = defineTableCommand({
 
 export const optimizeCommand = defineTableCommand({
   words: ['optimize'],
-  summary: 'put a table in order now: merge fragments, refresh indexes, remove old versions',
-  about: 'The server does this by itself when a table needs it; this does it now, and waits for it.',
+  summary: 'compact a table, refresh its indexes and remove old versions now',
+  about:
+    'Runs maintenance on a table now and waits for it. The server also runs it automatically when a table needs it.',
   examples: ['optimize orders'],
   async run(session) {
     const name = showPath(session.table);
@@ -104,7 +106,8 @@ export const optimizeCommand = defineTableCommand({
 function maintenanceText(name: string, result: object): string {
   const fields = new Map<string, unknown>(Object.entries(result));
   const figure = (field: string): number => Number(fields.get(field) ?? 0);
-  if (fields.get('lost_to_writer') === true) return `A writer was faster, and ${name} was left as it is. Try again.\n`;
+  if (fields.get('lost_to_writer') === true)
+    return `${name} was not optimized: a concurrent write came first. Try again.\n`;
   const done: string[] = [];
   if (figure('fragments_removed') > 0) {
     done.push(`${countOf(figure('fragments_removed'), 'fragment')} merged into ${figure('fragments_added')}`);
@@ -112,7 +115,7 @@ function maintenanceText(name: string, result: object): string {
   if (figure('versions_removed') > 0) {
     done.push(`${countOf(figure('versions_removed'), 'old version')} removed, ${formatBytes(figure('bytes_removed'))}`);
   }
-  if (figure('files_swept') > 0) done.push(`${countOf(figure('files_swept'), 'file')} swept`);
+  if (figure('files_swept') > 0) done.push(`${countOf(figure('files_swept'), 'unused file')} removed`);
   const time = formatTime(figure('milliseconds') * 1_000_000);
-  return `${name} is in order, at version ${figure('version')} (${[...done, time].join('; ')}).\n`;
+  return `Optimized ${name}, version ${figure('version')} (${[...done, time].join('; ')}).\n`;
 }

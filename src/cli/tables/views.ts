@@ -17,12 +17,13 @@ export const viewCommands: readonly Command[] = [
   defineTableCommand({
     words: ['view', 'create'],
     names: 'QUERY',
-    summary: 'create a materialized view, and fill it',
-    about: 'QUERY is a SELECT of one table, with WHERE and LIMIT if wanted; expressions need a name.',
+    summary: 'create a materialized view',
+    about:
+      'Creates a materialized view and fills it. QUERY is a SELECT from one table, with optional WHERE and LIMIT; expressions need a name (AS).',
     options: [
-      { name: 'on-change', help: 'refresh it when its source has changed' },
-      { name: 'every', value: 'SECONDS', help: 'refresh it so often, if anything changed' },
-      { name: 'no-data', help: 'leave it empty until it is refreshed' },
+      { name: 'on-change', help: 'refresh it whenever its source changes' },
+      { name: 'every', value: 'SECONDS', help: 'refresh it at this interval, if its source has changed' },
+      { name: 'no-data', help: 'leave it empty until the first refresh' },
     ],
     examples: ["view create cheap 'SELECT id, price * 2 AS twice FROM orders WHERE price < 10' --on-change"],
     async run(session, query = '') {
@@ -36,14 +37,17 @@ export const viewCommands: readonly Command[] = [
           refresh_seconds: readNumber(given, 'every', 1),
         }),
       });
-      if (reply.job_id === undefined) return { reply, text: `${showPath(table)} is created, without rows.\n` };
-      return refreshed(session, reply.job_id);
+      const name = showPath(table);
+      if (reply.job_id === undefined) return { reply, text: `Created the view ${name}, without rows.\n` };
+      const result = await refreshed(session, reply.job_id);
+      if (typeof result === 'number') session.terminal.err(notFilled(name));
+      return result;
     },
   }),
   defineTableCommand({
     words: ['view', 'refresh'],
-    summary: 'bring a materialized view up to date, and wait for it',
-    options: [{ name: 'source-version', value: 'N', help: 'version of its source; the latest when absent' }],
+    summary: 'refresh a materialized view and wait for it',
+    options: [{ name: 'source-version', value: 'N', help: 'version of its source (default: latest)' }],
     examples: ['view refresh cheap'],
     async run(session) {
       const body = defined({ src_version: readNumber(session.given, 'source-version', 1) });
@@ -60,12 +64,12 @@ export const viewCommands: readonly Command[] = [
       const views = await collect(listViews(client, given.names.length === 0 ? [] : readNamespace(given)));
       const lines = views.map((view) => [view.table, view.source, refreshOf(view), stateOf(view)]);
       const text = drawTable(['view', 'source', 'refresh', 'state'], lines, canvas);
-      return { reply: { views }, text, none: 'There are no materialized views here.' };
+      return { reply: { views }, text, none: 'There are no materialized views.' };
     },
   }),
   defineTableCommand({
     words: ['view', 'describe'],
-    summary: 'show what a materialized view is made from, and how far it is behind',
+    summary: 'show the definition and the state of a materialized view',
     examples: ['view describe cheap'],
     async run({ client, table, canvas }) {
       const reply = await describeView(client, table);
@@ -83,13 +87,13 @@ export const viewCommands: readonly Command[] = [
   }),
   defineTableCommand({
     words: ['view', 'drop'],
-    summary: 'drop a materialized view and remove its data',
+    summary: 'drop a materialized view and delete its data',
     options: [YES_OPTION],
     examples: ['view drop cheap --yes'],
     async run(session) {
       const { client, table } = session;
       if (!(await confirm(session, `Drop the view ${showPath(table)}?`))) return EXIT.failed;
-      return { reply: await dropView(client, table), text: `The view ${showPath(table)} is dropped.\n` };
+      return { reply: await dropView(client, table), text: `Dropped the view ${showPath(table)}.\n` };
     },
   }),
 ];
@@ -104,6 +108,11 @@ async function refreshed(session: TableSession, id: string): Promise<Result | nu
   const what = how === 'unchanged' ? 'was up to date' : `is ${how}`;
   const rows = how === 'unchanged' ? '' : `: ${countOf(Number(fields.get('rows')), 'row')}`;
   return { reply: { job_id: id, result: job.result }, text: `${name} ${what} with ${source}${rows}.\n` };
+}
+
+function notFilled(name: string): string {
+  const retry = `tiltyard view refresh ${name}`;
+  return `Created the view ${name}, but it has no rows. Try again with: ${retry}, or remove it with: tiltyard view drop ${name}\n`;
 }
 
 type Summary = Pick<DescribeViewReply, 'refresh' | 'refresh_seconds' | 'source_version' | 'last_refresh'>;

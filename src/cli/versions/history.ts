@@ -10,16 +10,17 @@ import {
   restoreTable,
   updateTag,
 } from '../../client/history.ts';
-import { describeTable } from '../../client/tables.ts';
+import { describeTable, listIndexes } from '../../client/tables.ts';
 import { formatCount } from '../../plans/format-figure.ts';
 import { defineTableCommand } from '../client-command.ts';
 import type { TableCommand } from '../client-command.ts';
-import { UsageError } from '../command.ts';
+import { EXIT, UsageError } from '../command.ts';
 import type { Command } from '../command.ts';
 import { readNumber } from '../options.ts';
-import { BRANCH_OPTION, readBranch, readState, showPath } from '../session.ts';
+import { BRANCH_OPTION, YES_OPTION, confirm, readBranch, readState, showPath } from '../session.ts';
+import type { TableSession } from '../session.ts';
 import { drawTable } from '../show/draw-table.ts';
-import { formatMoment } from '../show/text.ts';
+import { formatMoment, visibleText } from '../show/text.ts';
 
 const LIMIT_DEFAULT = 20;
 const VERSION_HEADS = [{ number: 'version' }, 'committed', { number: 'rows' }, { number: 'fragments' }, 'tags'];
@@ -27,8 +28,8 @@ const VERSION_HEADS = [{ number: 'version' }, 'committed', { number: 'rows' }, {
 export const versionCommands: readonly Command[] = [
   defineTableCommand({
     words: ['versions'],
-    summary: 'list the versions of a table, the latest first',
-    options: [{ name: 'limit', short: 'k', value: 'N', help: 'how many at most (default 20)' }, BRANCH_OPTION],
+    summary: 'list the versions of a table, latest first',
+    options: [{ name: 'limit', short: 'k', value: 'N', help: 'number of versions (default 20)' }, BRANCH_OPTION],
     examples: ['versions orders', 'versions orders --branch trial -k 5'],
     async run({ client, table, given, canvas }) {
       const on = readBranch(given);
@@ -52,18 +53,50 @@ export const versionCommands: readonly Command[] = [
   defineTableCommand({
     words: ['versions', 'restore'],
     names: 'VERSION',
-    summary: 'make the contents of an earlier version the latest',
-    about: 'Makes a new version with the contents of an earlier one; nothing is lost, the versions between stay.',
-    options: [BRANCH_OPTION],
-    examples: ['versions restore orders 12'],
-    async run({ client, table, given }, name) {
+    summary: 'restore an earlier version of a table',
+    about: `Creates a new version with the contents of an earlier one. The versions in between stay.
+Indexes and columns that the earlier version does not have are removed; at a terminal, the command asks first.`,
+    options: [YES_OPTION, BRANCH_OPTION],
+    examples: ['versions restore orders 12', 'versions restore orders 12 --yes'],
+    async run(session, name) {
+      const { client, table, given, terminal } = session;
       const version = requireVersion(name);
-      const reply = await restoreTable(client, table, { version, ...readBranch(given) });
-      const text = `${showPath(table)} has the contents of version ${version} again, as version ${reply.version}.\n`;
+      const branch = readBranch(given);
+      const losses = await findLosses(session, version);
+      const isAsked = losses !== '' && terminal.ask !== undefined;
+      if (isAsked && !(await confirm(session, `Version ${version} does not have ${losses}. Restore it?`))) {
+        return EXIT.done;
+      }
+      const { version: latest = 0 } = await describeTable(client, table, branch);
+      const reply = await restoreTable(client, table, { version, ...branch });
+      const gone = losses === '' ? '' : `It does not have ${losses}: version ${latest} still does.\n`;
+      const text = `Restored version ${version} of ${showPath(table)} as version ${reply.version}.\n${gone}`;
       return { reply, text };
     },
   }),
 ];
+
+/** Indexes and columns that only the latest version has; empty when there are none. */
+async function findLosses({ client, table, given }: TableSession, version: number): Promise<string> {
+  const branch = readBranch(given);
+  const [indexes, keptIndexes, latest, kept] = await Promise.all([
+    listIndexes(client, table, branch),
+    listIndexes(client, table, { ...branch, version }),
+    describeTable(client, table, branch),
+    describeTable(client, table, { ...branch, version }),
+  ]);
+  const [indexNames, keptNames] = [indexes, keptIndexes].map((each) => each.map((index) => index.index_name));
+  const [columns, keptColumns] = [latest, kept].map(({ schema }) => schema?.fields.map((field) => field.name) ?? []);
+  return [...namesText('index', indexNames, keptNames), ...namesText('column', columns, keptColumns)].join(' and ');
+}
+
+/** `the index a`, `the columns a, b`. */
+function namesText(noun: string, all: readonly string[] = [], kept: readonly string[] = []): readonly string[] {
+  const names = all.filter((name) => !kept.includes(name)).map(visibleText);
+  if (names.length === 0) return [];
+  const plural = noun === 'index' ? 'indexes' : `${noun}s`;
+  return [`the ${names.length === 1 ? noun : plural} ${names.join(', ')}`];
+}
 
 function countText(count: string | undefined): string {
   return count === undefined ? '' : formatCount(Number(count));
@@ -71,23 +104,23 @@ function countText(count: string | undefined): string {
 
 function requireVersion(text = ''): number {
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  throw new UsageError(`VERSION must be the number of a version, not "${text}".`);
+  throw new UsageError(`VERSION must be a version number, not "${text}".`);
 }
 
-const BRANCH_HEADS = ['branch', 'from', { number: 'version' }, 'made'];
+const BRANCH_HEADS = ['branch', 'from', { number: 'version' }, 'created'];
 
 export const branchCommands: readonly Command[] = [
   defineTableCommand({
     words: ['branch', 'create'],
     names: 'BRANCH',
-    summary: 'start a branch at a version of a table',
+    summary: 'create a branch of a table',
     options: [
       {
         name: 'at',
         value: 'VERSION',
-        help: 'start at a version, given by its number or by a tag; the latest when absent',
+        help: 'start at this version, given as a number or a tag (default: latest)',
       },
-      { name: 'branch', value: 'NAME', help: 'start from this branch; the main one when absent' },
+      { name: 'branch', value: 'NAME', help: 'start from this branch (default: main)' },
     ],
     examples: ['branch create orders trial', 'branch create orders trial --at before-import'],
     async run(session, name = '') {
@@ -95,12 +128,12 @@ export const branchCommands: readonly Command[] = [
       const { version, branch } = await readState(session);
       const body = { name, ...defined({ from_version: version, from_branch: branch }) };
       const reply = await createBranch(client, table, body);
-      return { reply, text: `The branch ${name} of ${showPath(table)} is there.\n` };
+      return { reply, text: `Created the branch ${name} of ${showPath(table)}.\n` };
     },
   }),
   defineTableCommand({
     words: ['branch', 'list'],
-    summary: 'list the branches of a table beside the main one',
+    summary: 'list the branches of a table',
     examples: ['branch list orders'],
     async run({ client, table, canvas }) {
       const branches = await listBranches(client, table);
@@ -117,7 +150,10 @@ export const branchCommands: readonly Command[] = [
     summary: 'delete a branch and its data',
     examples: ['branch delete orders trial'],
     async run({ client, table }, name = '') {
-      return { reply: await deleteBranch(client, table, { name }), text: `The branch ${name} is deleted.\n` };
+      return {
+        reply: await deleteBranch(client, table, { name }),
+        text: `Deleted the branch ${name} of ${showPath(table)}.\n`,
+      };
     },
   }),
 ];
@@ -127,7 +163,7 @@ const TAG_HEADS = ['tag', { number: 'version' }, 'branch'];
 export const tagCommands: readonly Command[] = [
   defineTableCommand({
     words: ['tag', 'create'],
-    summary: 'give a version a name; the latest when none is given',
+    summary: 'give a version a name (default: the latest version)',
     examples: ['tag create orders before-import', 'tag create orders v1 12'],
     ...setTagWith(createTag),
   }),
@@ -144,7 +180,7 @@ export const tagCommands: readonly Command[] = [
   }),
   defineTableCommand({
     words: ['tag', 'move'],
-    summary: 'let a tag name another version; the latest when none is given',
+    summary: 'move a tag to another version (default: the latest version)',
     examples: ['tag move orders stable 14'],
     ...setTagWith(updateTag),
   }),
@@ -154,7 +190,10 @@ export const tagCommands: readonly Command[] = [
     summary: 'delete a tag; its version stays',
     examples: ['tag delete orders before-import'],
     async run({ client, table }, tag = '') {
-      return { reply: await deleteTag(client, table, { tag }), text: `The tag ${tag} is deleted.\n` };
+      return {
+        reply: await deleteTag(client, table, { tag }),
+        text: `Deleted the tag ${tag} of ${showPath(table)}.\n`,
+      };
     },
   }),
 ];
@@ -168,7 +207,7 @@ function setTagWith(set: typeof createTag): Pick<TableCommand, 'names' | 'option
       const latest = async () => (await describeTable(client, table, branch)).version ?? 0;
       const version = name === undefined ? await latest() : requireVersion(name);
       const reply = await set(client, table, { tag, version, ...branch });
-      return { reply, text: `${tag} is version ${version} now.\n` };
+      return { reply, text: `The tag ${tag} of ${showPath(table)} is now version ${version}.\n` };
     },
   };
 }

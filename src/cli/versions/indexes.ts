@@ -16,28 +16,40 @@ import { countOf } from '../show/text.ts';
 const TYPES = 'IVF_FLAT, IVF_PQ, IVF_RQ, IVF_HNSW_SQ, IVF_HNSW_PQ, BTREE, BITMAP, LABEL_LIST, FM or FTS';
 
 const CREATE_OPTIONS: readonly Option[] = [
-  { name: 'type', value: 'TYPE', help: `${TYPES}; without one, the server chooses` },
-  { name: 'name', value: 'NAME', help: 'name of the index; the column followed by _idx when absent' },
-  { name: 'distance', value: 'TYPE', help: 'of vectors: l2, cosine, dot or hamming' },
-  { name: 'num-partitions', value: 'N', help: 'of vectors: how many partitions' },
-  { name: 'num-sub-vectors', value: 'N', help: 'of IVF_PQ and IVF_HNSW_PQ' },
-  { name: 'num-bits', value: 'N', help: 'of IVF_PQ: 4 or 8; of IVF_RQ: 1 to 9' },
-  { name: 'm', value: 'N', help: 'of HNSW: neighbours of a vector' },
-  { name: 'ef-construction', value: 'N', help: 'of HNSW: candidates looked at while it is built' },
-  { name: 'recall', value: 'N', help: 'of vectors: share of the exact neighbours to find, such as 0.95' },
-  { name: 'language', value: 'NAME', help: 'of full text: language of stems and stop words' },
-  { name: 'tokenizer', value: 'NAME', help: 'of full text: simple, whitespace, raw, ngram or icu' },
-  { name: 'with-position', help: 'of full text: keep positions, which phrases need' },
-  { name: 'no-replace', help: 'refuse when there is an index of this name' },
-  { name: 'no-wait', help: 'return at once; the build goes on' },
+  { name: 'type', value: 'TYPE', help: `${TYPES} (default: chosen by the server)` },
+  { name: 'name', value: 'NAME', help: 'name of the index (default: the column, followed by _idx)' },
+  { name: 'distance', value: 'TYPE', help: 'for vectors: l2, cosine, dot or hamming' },
+  { name: 'num-partitions', value: 'N', help: 'for vectors: number of partitions' },
+  { name: 'num-sub-vectors', value: 'N', help: 'for IVF_PQ and IVF_HNSW_PQ: number of sub-vectors' },
+  { name: 'num-bits', value: 'N', help: 'for IVF_PQ: 4 or 8; for IVF_RQ: 1 to 9' },
+  { name: 'm', value: 'N', help: 'for HNSW: neighbours per vector' },
+  { name: 'ef-construction', value: 'N', help: 'for HNSW: candidates per vector during the build' },
+  {
+    name: 'recall',
+    value: 'N',
+    help: 'for vectors: share of the true neighbours that searches should find, such as 0.95',
+  },
+  { name: 'language', value: 'NAME', help: 'for full text: language of stemming and stop words' },
+  { name: 'tokenizer', value: 'NAME', help: 'for full text: simple, whitespace, raw, ngram or icu' },
+  { name: 'with-position', help: 'for full text: store positions, which phrase queries need' },
+  { name: 'no-replace', help: 'fail if an index with this name exists' },
+  { name: 'no-wait', help: 'do not wait for the build' },
   BRANCH_OPTION,
 ];
+
+const CREATE_ABOUT = `Creates an index on a column and waits for it. Without --type, the server looks at the column and says what it chose:
+  vectors                    IVF_FLAT while the vectors fit into half of the index cache, else IVF_PQ or IVF_HNSW_SQ
+  flags, few distinct values BITMAP
+  texts of several words     FTS (full-text search); shorter texts BTREE or BITMAP
+  lists                      LABEL_LIST
+  other values               BTREE`;
 
 export const indexCommands: readonly Command[] = [
   defineTableCommand({
     words: ['index', 'create'],
     names: 'COLUMN',
-    summary: 'build an index on a column, and wait for it',
+    summary: 'create an index on a column',
+    about: CREATE_ABOUT,
     options: CREATE_OPTIONS,
     examples: [
       'index create orders city',
@@ -49,19 +61,20 @@ export const indexCommands: readonly Command[] = [
       const { client, table, given } = session;
       const reply = await startIndex(client, table, readIndex(given, column));
       const { index_name: name, job_id: id } = reply;
-      if (given.has('no-wait')) return { reply, text: `${name} is being built by the job ${id}.\n` };
+      if (given.has('no-wait')) return { reply, text: `Building ${name} in job ${id}.\n` };
       const job = await followJob(session, id, `building ${name}`);
       if (job === undefined) return EXIT.failed;
       const stats = await indexStats(client, table, name, readBranch(given));
-      const built = `${name}: ${stats.index_type} on ${showPath(table)}, ${countOf(stats.num_indexed_rows, 'row')}`;
-      const why = reply.index_type_reason === undefined ? '' : `Chosen because ${reply.index_type_reason}.\n`;
+      const built = `Created the index ${name}: ${stats.index_type} on ${showPath(table)}, ${countOf(stats.num_indexed_rows, 'row')}`;
+      const why =
+        reply.index_type_reason === undefined ? '' : `Chose ${stats.index_type}: ${reply.index_type_reason}.\n`;
       const text = `${built}\n${why}${describeSearch(stats)}`;
       return { reply: { ...reply, job_state: job.job_state, ...job.result }, text };
     },
   }),
   defineTableCommand({
     words: ['index', 'list'],
-    summary: 'list the indexes of a table, and how many rows they cover',
+    summary: 'list the indexes of a table',
     options: STATE_OPTIONS,
     examples: ['index list orders', 'index list orders --at 3 --json'],
     async run(session) {
@@ -74,7 +87,7 @@ export const indexCommands: readonly Command[] = [
   defineTableCommand({
     words: ['index', 'stats'],
     names: 'INDEX',
-    summary: 'show what an index covers',
+    summary: 'show the type, size and recall of an index',
     options: STATE_OPTIONS,
     examples: ['index stats orders city_idx'],
     async run(session, name = '') {
@@ -88,7 +101,7 @@ export const indexCommands: readonly Command[] = [
       const pairs: Pair[] = [
         ['type', stats.index_type],
         ['rows', formatCount(stats.num_indexed_rows)],
-        ['not yet in it', formatCount(stats.num_unindexed_rows)],
+        ['not indexed', formatCount(stats.num_unindexed_rows)],
       ];
       if (stats.distance_type !== undefined) pairs.push(['distance', stats.distance_type]);
       if (stats.num_indices !== undefined) pairs.push(['parts', formatCount(stats.num_indices)]);
@@ -105,17 +118,17 @@ export const indexCommands: readonly Command[] = [
     examples: ['index drop orders city_idx'],
     async run({ client, table, given }, name = '') {
       const reply = await dropIndex(client, table, name, readBranch(given));
-      return { reply, text: `The index ${name} of ${showPath(table)} is dropped (version ${reply.version}).\n` };
+      return { reply, text: `Dropped the index ${name} of ${showPath(table)}, version ${reply.version}.\n` };
     },
   }),
 ];
 
-const UNMEASURED = 'Recall is not measured: that needs 1,000 rows or more, and one vector in each row.\n';
+const UNMEASURED = 'Recall is not measured: that needs at least 1,000 rows, and one vector per row.\n';
 
 function describeSearch({ index_type: type, search }: Pick<IndexStatsReply, 'index_type' | 'search'>): string {
   if (search === undefined) return type.startsWith('IVF_') ? UNMEASURED : '';
   const advice = search.advice === undefined ? '' : `${search.advice}\n`;
-  return `Searches find ${formatShare(search.recall)} of the exact neighbours with ${parametersOf(search)}.\n${advice}`;
+  return `Searches find ${formatShare(search.recall)} of the true neighbours with ${parametersOf(search)}.\n${advice}`;
 }
 
 function searchPairs({ advice, filtered, ...search }: IndexSearch): Pair[] {
@@ -141,7 +154,7 @@ function parametersOf({
 }: MeasuredSearchContent): string {
   if (exact === true) return 'an exact search';
   const words = [
-    isAll === true ? 'all partitions' : `nprobes ${nprobes ?? 'of the engine'}`,
+    isAll === true ? 'all partitions' : `nprobes ${nprobes ?? 'by default'}`,
     ...(refine === undefined ? [] : [`refine_factor ${refine}`]),
     ...(ef === undefined ? [] : [`ef ${ef}`]),
   ];

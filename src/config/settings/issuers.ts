@@ -18,7 +18,7 @@ export function readIssuers(value: unknown): Reading<readonly IssuerSettings[]> 
   const issuers = value.map((each, index) => readIssuer(each, { at: `[${index}]`, faults }));
   const names = issuers.map((each) => each.issuer);
   const twice = names.find((name, index) => name !== '' && names.indexOf(name) !== index);
-  if (twice !== undefined) faults.push(`names the issuer ${quoteForMessage(twice)} twice`);
+  if (twice !== undefined) faults.push(`has the issuer ${quoteForMessage(twice)} twice`);
   return faults.length > 0 ? { faults } : { value: issuers };
 }
 
@@ -87,7 +87,7 @@ function readDatabase(fields: Fields, part: Part): string | undefined {
 /** A path in every database at once is hardly ever meant, and a right given by mistake goes unnoticed. */
 function readPath(fields: Fields, part: Part): readonly string[] {
   if (fields['path'] === undefined) return [];
-  if (fields['database'] === undefined) part.faults.push(`${part.at}.path needs a database beside it`);
+  if (fields['database'] === undefined) part.faults.push(`${part.at}.path needs a database as well`);
   const text = requireText(fields, 'path', part);
   if (text === '') return [];
   return readOrCollect(part, 'path', () => parseNamespacePath(text, DEFAULT_DELIMITER)) ?? [];
@@ -99,7 +99,7 @@ function readOrCollect<T>(part: Part, key: string, read: () => T): T | undefined
     return read();
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;
-    part.faults.push(`${part.at}.${key} is not usable: ${error.message}`);
+    part.faults.push(`${part.at}.${key} is not valid: ${error.message}`);
     return undefined;
   }
 }
@@ -119,7 +119,7 @@ function requireFields(value: unknown, keys: readonly string[], part: Part): Fie
 function requireText(fields: Fields, key: string, part: Part): string {
   const value = fields[key];
   if (typeof value === 'string' && value !== '') return value;
-  const fault = value === undefined ? 'is missing' : `must be a text that is not empty, not ${nameRaw(value)}`;
+  const fault = value === undefined ? 'is missing' : `must be a non-empty string, not ${nameRaw(value)}`;
   part.faults.push(`${part.at}.${key} ${fault}`);
   return '';
 }

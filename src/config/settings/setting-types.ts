@@ -73,17 +73,17 @@ export const path = textSetting('path');
 function textSetting(type: 'text' | 'path') {
   return <D extends string | undefined>(given: TextOptions<D>): Setting<string | D> => {
     const { default: fallback, defaultText, help, rule = refuseEmpty } = given;
-    const read = (raw: unknown): Reading<string> => (typeof raw === 'string' ? rule(raw) : mustBe('a text', raw));
+    const read = (raw: unknown): Reading<string> => (typeof raw === 'string' ? rule(raw) : mustBe('a string', raw));
     return { type, default: fallback, defaultText, range: '', help, read, show: showText };
   };
 }
 
 function refuseEmpty(given: string): Reading<string> {
-  return given === '' ? mustBeOnly('a text that is not empty') : { value: given };
+  return given === '' ? mustBeOnly('a non-empty string') : { value: given };
 }
 
 export function secret(help: string, rule: TextRule): Setting<string | undefined> {
-  const read = (raw: unknown): Reading<string> => (typeof raw === 'string' ? rule(raw) : mustBeOnly('a text'));
+  const read = (raw: unknown): Reading<string> => (typeof raw === 'string' ? rule(raw) : mustBeOnly('a string'));
   return { type: 'secret', default: undefined, range: '', help, read, show: showSecret };
 }
 
@@ -111,7 +111,7 @@ export function list(
   help: string,
   rule: TextRule = (given) => ({ value: given }),
 ): Setting<readonly string[]> {
-  const range = 'texts, separated by commas';
+  const range = 'strings, separated by commas';
   const read = (raw: unknown): Reading<readonly string[]> => {
     const parts = readList(raw);
     if ('faults' in parts) return parts;
@@ -130,13 +130,13 @@ function readList(raw: unknown): Reading<readonly string[]> {
     return { value: parts.filter((part) => part !== '') };
   }
   const isList = Array.isArray(raw) && raw.every((part) => typeof part === 'string');
-  return isList ? { value: raw } : mustBe('a list of texts', raw);
+  return isList ? { value: raw } : mustBe('a list of strings', raw);
 }
 
 /** A map of texts for the storage layer: any of its values may be a credential, so only the keys are shown. */
 export function options(help: string): Setting<TextMap> {
   const show = (map: TextMap): string => showList(Object.keys(map).map((key) => `${key}=${SET}`));
-  const range = 'JSON object of texts';
+  const range = 'JSON object of strings';
   return { type: 'options', default: {}, range, help, read: readTextMap, show };
 }
 
@@ -144,12 +144,12 @@ function readTextMap(raw: unknown): Reading<TextMap> {
   const parsed = readJson(raw);
   if ('faults' in parsed) return parsed;
   const map = parsed.value;
-  if (!isObject(map)) return mustBeOnly('a JSON object of texts');
+  if (!isObject(map)) return mustBeOnly('a JSON object of strings');
   const entries = Object.entries(map);
   const texts = entries.filter((entry): entry is [string, string] => typeof entry[1] === 'string');
   const faults = entries
     .filter(([, value]) => typeof value !== 'string')
-    .map(([key]) => `must be a JSON object of texts: the value of ${quoteForMessage(key)} is not a text`);
+    .map(([key]) => `must be a JSON object of strings: the value of ${quoteForMessage(key)} is not a string`);
   return faults.length > 0 ? { faults } : { value: Object.fromEntries(texts) };
 }
 

@@ -13,22 +13,22 @@ export const SERVICE_SETTINGS = {
     rule: Rule.readDataFolder,
   }),
   host: text({ default: '127.0.0.1', help: 'Host name or address to listen on.', rule: Rule.readHost }),
-  port: number(integer(2333, [0, 65_535], 'Port to listen on; 0 takes any free one.')),
+  port: number(integer(2333, [0, 65_535], 'Port to listen on; 0 for any free port.')),
   basePath: text({ default: '', help: 'Path in front of every route, such as /lance.', rule: Rule.readBasePath }),
   hostSuffix: text({
     default: undefined,
-    help: 'Names in front of this host name choose the database: sales.SUFFIX is the database sales.',
+    help: 'Host names that end with this suffix choose the database: sales.SUFFIX is the database sales.',
     rule: Rule.readHostSuffix,
   }),
   'http.trustedProxies': list(
     [],
-    'Proxies, such as 10.0.0.0/8, whose X-Forwarded-For or Forwarded names the client.',
+    'Proxies, such as 10.0.0.0/8, whose X-Forwarded-For or Forwarded header identifies the client.',
     Rule.readNetwork,
   ),
   'tls.cert': path({ default: undefined, help: 'PEM file with the certificate chain; needs tls.key.' }),
   'tls.key': path({ default: undefined, help: 'PEM file with the private key; needs tls.cert.' }),
   adminKey: secret(
-    'API key with every right, at least 32 characters; a flag shows it to other users of the machine.',
+    'API key with all permissions, at least 32 characters; as a flag, other users of the machine can see it.',
     Rule.readSecret,
   ),
   'auth.required': boolean(true, 'Whether every request needs a credential.'),
@@ -39,40 +39,40 @@ export const SERVICE_SETTINGS = {
     read: readIssuers,
     show: showIssuer,
   }),
-  'auth.tokenEndpoint': boolean(true, 'Whether the server issues access tokens to clients of its own, at /oauth.'),
+  'auth.tokenEndpoint': boolean(true, 'Whether the server issues access tokens to its own OAuth clients, at /oauth.'),
   'auth.issuerUrl': text({
     default: undefined,
     defaultText: 'on a loopback host its own address and /oauth, else none',
     help: 'Address of /oauth as clients see it, such as https://tables.example.com/oauth; needed beyond this machine.',
     rule: Rule.readIssuerUrl,
   }),
-  'auth.tokenSeconds': number(integer(900, [60, DAY], 'Life of an access token that the server issues.')),
+  'auth.tokenSeconds': number(integer(900, [60, DAY], 'Lifetime of access tokens that the server issues.')),
   'auth.failuresPerMinuteMax': number(
-    integer(20, [1, 10_000], 'Wrong secrets per minute for one client from one address.'),
+    integer(20, [1, 10_000], 'Failed sign-ins per minute for one client from one address.'),
   ),
-  'auth.tokenBytesMax': number(bytes(16 * KiB, [256, 256 * KiB], 'Longest access token that is looked at.')),
-  'auth.clockSkewSeconds': number(seconds(30, [0, 600], 'How far the clock of an issuer may be off.')),
-  'auth.keySetCooldownSeconds': number(seconds(30, [1, HOUR], 'Shortest time between two fetches of a key set.')),
+  'auth.tokenBytesMax': number(bytes(16 * KiB, [256, 256 * KiB], 'Longest access token that is accepted.')),
+  'auth.clockSkewSeconds': number(seconds(30, [0, 600], 'Allowed clock difference to an issuer.')),
+  'auth.keySetCooldownSeconds': number(seconds(30, [1, HOUR], 'Minimum time between two fetches of a key set.')),
   'auth.keySetSeconds': number(seconds(600, [1, DAY], 'How long a fetched key set is used.')),
-  'auth.fetchSeconds': number(seconds(5, [0.1, 60], 'Time in which an issuer must answer.')),
+  'auth.fetchSeconds': number(seconds(5, [0.1, 60], 'Timeout of requests to an issuer.')),
   'storage.root': text({
     default: undefined,
     defaultText: 'the data folder',
-    help: 'Where tables are kept: a folder, or an s3://, gs:// or az:// address.',
+    help: 'Where tables are stored: a folder, or an s3://, gs:// or az:// address.',
     rule: Rule.readStorageRoot,
   }),
   'storage.options': options('Options of the storage layer, such as aws_region; values are never shown.'),
   'storage.requestSeconds': number(
-    seconds(30, [0.1, HOUR], 'Time in which an object store must answer a request of the server itself.'),
+    seconds(30, [0.1, HOUR], "Timeout of the server's own requests to an object store."),
   ),
   'storage.requestAttemptsMax': number(
-    integer(5, [1, 100], 'How often a request of the server itself is sent to an object store that fails.'),
+    integer(5, [1, 100], "Attempts of the server's own requests to an object store that fails."),
   ),
   'storage.retentionSecondsMin': number(
     seconds(
       600,
       [600, 30 * DAY],
-      'On an object store no version that was the latest within this time is removed; more than the engine repeats a request.',
+      "On an object store, versions that were the latest within this time are kept; exceeds the engine's retries.",
     ),
   ),
   'storage.vending': choice(
@@ -82,7 +82,7 @@ export const SERVICE_SETTINGS = {
   ),
   'storage.vendingRole': text({
     default: undefined,
-    help: 'ARN of the role that vended credentials belong to; needed on AWS.',
+    help: 'ARN of the role of vended credentials; required on AWS.',
     rule: Rule.readRole,
   }),
   'storage.vendingEndpoint': text({
@@ -91,7 +91,7 @@ export const SERVICE_SETTINGS = {
     help: 'Address of the STS service.',
     rule: Rule.readHttpAddress,
   }),
-  'storage.vendingSeconds': number(integer(900, [900, 12 * HOUR], 'Life of vended credentials.')),
+  'storage.vendingSeconds': number(integer(900, [900, 12 * HOUR], 'Lifetime of vended credentials.')),
   'storage.sync': choice(
     'full',
     ['full', 'os'],
@@ -101,17 +101,17 @@ export const SERVICE_SETTINGS = {
     seconds(
       5,
       [0, HOUR],
-      'How long a start waits for another server that uses the same folder; for one that is shutting down, its drain time.',
+      'How long a start waits for another server on the same folder to exit; one that shuts down gets its drain time.',
     ),
   ),
-  'storage.allowedCallerOptions': list([], 'Names of storage options that callers may send with a create.'),
+  'storage.allowedCallerOptions': list([], 'Storage options that callers may set when they create a table.'),
   'storage.pollSeconds': number(
-    seconds(5, [0.1, DAY], 'On an object store, how long a commit that did not go through the server may stay unseen.'),
+    seconds(5, [0.1, DAY], 'On an object store, how long a commit of an external writer may stay unseen.'),
   ),
   catalogFile: path({
     default: undefined,
     defaultText: 'tiltyard.db in the data folder',
-    help: 'File of the catalog.',
+    help: 'File of the SQLite catalog.',
   }),
   'catalog.url': secret(
     'PostgreSQL database of the catalog, in place of catalogFile: postgres://USER:PASSWORD@HOST:PORT/DATABASE.',
@@ -119,7 +119,7 @@ export const SERVICE_SETTINGS = {
   ),
   'node.url': text({
     default: undefined,
-    help: 'Address, base path included, at which other nodes reach this one, such as http://10.0.0.7:2333.',
+    help: 'Address of this node for other nodes, with the base path, such as http://10.0.0.7:2333.',
     rule: Rule.readHttpAddress,
   }),
   'node.secret': secret(
@@ -127,19 +127,41 @@ export const SERVICE_SETTINGS = {
     Rule.readSecret,
   ),
   'node.leaseSeconds': number(
-    seconds(5, [1, 300], 'How long a node may be silent before other nodes take over its tables.'),
+    seconds(5, [1, 300], 'How long heartbeats of a node may be missing before other nodes take over its tables.'),
   ),
-  'node.forwardsMax': number(integer(256, [1, 100_000], 'Writes that this node forwards to other nodes at a time.')),
-  'log.level': choice('info', ['error', 'warn', 'info', 'debug'], 'Least level that is logged.'),
+  'node.forwardsMax': number(integer(256, [1, 100_000], 'Maximum number of writes that this node forwards at once.')),
+  'log.level': choice('info', ['error', 'warn', 'info', 'debug'], 'Minimum level of log lines.'),
   'log.format': choice('auto', ['auto', 'json', 'text'], 'Log lines: auto is text on a terminal, else JSON.'),
   'metrics.access': choice(
     'administrators',
     ['administrators', 'everyone', 'off'],
-    'Who may read /metrics: administrators of the server, everyone without a credential, or nobody.',
+    'Who may read /metrics: administrators, everyone (no credential), or off.',
   ),
-  watchdogSeconds: number(
-    seconds(10, [0.5, HOUR], 'Time without an answer from the engine after which it is replaced.'),
+  'mcp.enabled': boolean(true, 'Whether /mcp offers the operations as tools of the Model Context Protocol.'),
+  'mcp.writes': boolean(
+    false,
+    'Whether tools may write where the role of the caller allows it; otherwise they are read-only.',
   ),
+  'mcp.allowedHosts': list(
+    [],
+    'Host names, besides those of this machine, that are allowed in Host and Origin of requests to /mcp.',
+    Rule.readHost,
+  ),
+  'webhooks.allowHttp': boolean(false, 'Whether webhooks may have http addresses, which send events unencrypted.'),
+  'webhooks.allowedNetworks': list(
+    [],
+    'Private networks, such as 10.1.0.0/16, that webhooks may reach; otherwise only public addresses.',
+    Rule.readNetwork,
+  ),
+  'embeddings.url': text({
+    default: undefined,
+    defaultText: 'none: searches by text need full-text search',
+    help: 'OpenAI-compatible API that embeds texts to search for, such as https://api.openai.com/v1; needs embeddings.models.',
+    rule: Rule.readHttpAddress,
+  }),
+  'embeddings.apiKey': secret('Key of that API, sent as a bearer token.', Rule.readProviderKey),
+  'embeddings.models': list([], 'Models of that API that texts may be embedded with; columns name one of them.'),
+  watchdogSeconds: number(seconds(10, [0.5, HOUR], 'How long the worker may be unresponsive before it is restarted.')),
 };
 
 /** Limits whose settings keep an older public name. */

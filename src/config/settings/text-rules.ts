@@ -47,11 +47,17 @@ export function readSecret(text: string): Reading<string> {
   return mustBeOnly(`${bounds} visible ASCII characters without spaces`);
 }
 
+/** Issued by others, who may make it short; it travels in a header as well. */
+export function readProviderKey(text: string): Reading<string> {
+  if (/^[\x21-\x7e]{1,4096}$/.test(text)) return { value: text };
+  return mustBeOnly('1 to 4096 visible ASCII characters without spaces');
+}
+
 /** The catalog is a local file, so its folder must be local too. */
 export function readDataFolder(text: string): Reading<string> {
   if (text === '') return mustBeOnly('a folder');
   if (!ADDRESS.test(text)) return { value: text };
-  return mustBe('a local folder (an object store is named by --storage-root)', text);
+  return mustBe('a local folder (set an object store with --storage-root)', text);
 }
 
 export function readStorageRoot(text: string): Reading<string> {

@@ -2,26 +2,17 @@ import { quoteForMessage } from '../../model/identifier.ts';
 import { isObject } from '../../model/strict-json.ts';
 import { addGiven, nearNameHint } from './names.ts';
 import type { Source } from './names.ts';
+import { readText } from './read-text.ts';
 import { SETTINGS } from '../settings/settings.ts';
 
 /** Reads a JSON file of nested objects: `{"arrow": {"columnsMax": 100}}` gives `arrow.columnsMax`. */
 export function readConfigFile(file: string, readFile: (path: string) => string): Source {
   const source: Source = { given: [], faults: [] };
-  const text = readText(file, readFile, source);
-  const tree = text === undefined ? undefined : parseTree(file, text, source);
+  const read = readText(file, readFile);
+  if ('fault' in read) source.faults.push(`The config file ${file} ${read.fault}`);
+  const tree = 'text' in read ? parseTree(file, read.text, source) : undefined;
   if (tree !== undefined) walk(tree, '', { file, source });
   return source;
-}
-
-function readText(file: string, readFile: (path: string) => string, source: Source): string | undefined {
-  try {
-    return readFile(file);
-  } catch (error) {
-    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
-    const reason = error instanceof Error ? error.message : 'unknown reason';
-    source.faults.push(`The config file ${file} cannot be read: ${isMissing ? 'it is not there' : reason}.`);
-    return undefined;
-  }
 }
 
 /** Gives the line of a mistake, not the parser's words: they quote the text, which may hold a secret. */
@@ -29,11 +20,11 @@ function parseTree(file: string, text: string, source: Source): object | undefin
   try {
     const tree: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
     if (isObject(tree)) return tree;
-    source.faults.push(`The config file ${file} must hold a JSON object.`);
+    source.faults.push(`The config file ${file} must contain a JSON object.`);
   } catch (error) {
     const position = /position (\d+)/.exec(error instanceof Error ? error.message : '')?.[1];
     const line = position === undefined ? '' : ` (line ${text.slice(0, Number(position)).split('\n').length})`;
-    source.faults.push(`The config file ${file} is not JSON${line}.`);
+    source.faults.push(`The config file ${file} is not valid JSON${line}.`);
   }
   return undefined;
 }
@@ -60,5 +51,5 @@ const GROUPS: ReadonlySet<string> = new Set(FILE_NAMES.flatMap((name) => name.sp
 function unknownKey(name: string, file: string): string {
   if (GROUPS.has(name)) return `${file}: ${name} must be an object.`;
   const hint = nearNameHint(name, [...FILE_NAMES, ...GROUPS]);
-  return `${file}: there is no setting ${quoteForMessage(name)}.${hint}`;
+  return `${file}: the setting ${quoteForMessage(name)} does not exist.${hint}`;
 }

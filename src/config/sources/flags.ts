@@ -35,7 +35,7 @@ function readFlag(word: string, rest: string[], source: Source): void {
     else source.faults.push(`${flag} takes no value.`);
   } else if (name === undefined) {
     const hint = nearNameHint(flag, [...FLAGS.keys(), ...SWITCHES_OFF.keys()]);
-    source.faults.push(`There is no flag ${quoteForMessage(flag)}.${hint}`);
+    source.faults.push(`The flag ${quoteForMessage(flag)} does not exist.${hint}`);
   } else if (attached !== undefined) add(name, attached);
   else if (SETTINGS.get(name)?.type === 'boolean') add(name, true);
   else if (rest[0] === undefined || rest[0].startsWith('--')) source.faults.push(`${flag} needs a value.`);

@@ -7,6 +7,7 @@ import type { FieldPath } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import { COMPUTED_KEY, childFields, computedText } from '../../model/schema.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
+import { formatCount } from '../../model/value-text.ts';
 import { checkDefinition, findReaders } from '../computed/definitions.ts';
 import type { Scratch } from '../computed/scratch.ts';
 import { engineCall } from '../native/engine-errors.ts';
@@ -88,8 +89,8 @@ async function toComputedSchema(scratch: Scratch, inferred: Buffer, columns: rea
   const { fields } = readFileSchema(inferred);
   const json = fields.find(({ metadata }) => metadata.has(EXTENSION_NAME_KEY));
   if (json !== undefined) {
-    const hint = 'Compute a value out of it, for instance by json_extract.';
-    throw invalidInput(`The column ${quotePath([json.name])} would hold JSON, which cannot be computed.`, hint);
+    const hint = 'Compute a value from it, for example with json_extract.';
+    throw invalidInput(`The column ${quotePath([json.name])} would contain JSON, which cannot be computed.`, hint);
   }
   return scratch.use(inferred, {}, async (table) =>
     engineCall(async () => {
@@ -149,7 +150,9 @@ function checkAdditions(columns: readonly { readonly name: string }[], schema: S
   }
   const count = countFields(schema.fields) + columns.length;
   if (count > columnsMax) {
-    throw invalidInput(`The table would have ${count} columns; at most ${columnsMax} are allowed.`);
+    throw invalidInput(
+      `The table would have ${formatCount(count)} columns; at most ${formatCount(columnsMax)} are allowed.`,
+    );
   }
 }
 
@@ -163,7 +166,7 @@ function checkAlterations(alterations: readonly ColumnAlteration[], schema: Sche
     if (typeJson !== undefined && path.length > 1) {
       throw invalidInput(
         `The type of the nested field ${quotePath(path)} cannot be changed.`,
-        'Only the types of top-level columns can.',
+        'Only the types of top-level columns can be changed.',
       );
     }
     if (rename === undefined) continue;
@@ -182,8 +185,8 @@ function checkDrops(paths: readonly FieldPath[], schema: Schema): void {
     const inside = path.findIndex((_, index) => index > 0 && dropped.has(formatFieldPath(pathTo(path, index))));
     if (inside !== -1) {
       throw invalidInput(
-        `The field ${quotePath(path)} is inside ${quotePath(pathTo(path, inside))}, which is dropped too.`,
-        'Name the outer field alone.',
+        `The field ${quotePath(path)} is part of ${quotePath(pathTo(path, inside))}, which is dropped as well.`,
+        'Give only the outer field.',
       );
     }
     const reader = findReaders(schema, path[0]).find((name) => !dropped.has(formatFieldPath([name])));
@@ -193,6 +196,11 @@ function checkDrops(paths: readonly FieldPath[], schema: Schema): void {
   }
 }
 
+/** Of a column that is computed, or that others are computed from. */
+export function refuseTypeChange(schema: Schema, path: FieldPath): void {
+  refuseComputedChange(schema, { path, rename: undefined, typeJson: '', nullable: undefined });
+}
+
 /** A definition names its inputs, and depends on their types; the engine forgets it when its own column gets another type. */
 function refuseComputedChange(schema: Schema, { path, rename, typeJson, nullable }: ColumnAlteration): void {
   const [reader] = findReaders(schema, path[0]);
@@ -200,8 +208,8 @@ function refuseComputedChange(schema: Schema, { path, rename, typeJson, nullable
   if (computedText(requireField(schema, [path[0]])) === undefined) return;
   if (typeJson !== undefined || nullable === false) {
     throw invalidInput(
-      `The column ${quotePath([path[0]])} is computed: it keeps its type, and may be null until it is filled.`,
-      'Drop it, and add it with another definition.',
+      `The column ${quotePath([path[0]])} is computed: its type cannot change, and it must stay nullable.`,
+      'Drop it, and add it again with another definition.',
     );
   }
 }
@@ -252,17 +260,17 @@ function refuseDoubled(paths: readonly FieldPath[]): void {
   const seen = new Set<string>();
   for (const path of paths) {
     const text = formatFieldPath(path);
-    if (seen.has(text)) throw invalidInput(`The field ${quotePath(path)} is named more than once.`);
+    if (seen.has(text)) throw invalidInput(`The field ${quotePath(path)} is given more than once.`);
     seen.add(text);
   }
 }
 
 function columnExists(path: FieldPath): ServiceError {
-  return invalidInput(`The table has a field ${quotePath(path)} already.`, 'Choose another name.');
+  return invalidInput(`The table already has a field ${quotePath(path)}.`, 'Choose another name.');
 }
 
 function nothingLeft(path: FieldPath): ServiceError {
-  if (path.length === 1) return invalidInput('Not all columns of a table can be dropped.');
+  if (path.length === 1) return invalidInput('The last columns of a table cannot be dropped.');
   const struct = pathTo(path, path.length - 1);
-  return invalidInput(`Nothing would be left in the struct ${quotePath(struct)}.`, 'Drop the struct itself.');
+  return invalidInput(`The struct ${quotePath(struct)} would have no fields left.`, 'Drop the struct itself.');
 }

@@ -26,6 +26,8 @@ import { planFieldMetadata, planSchemaMetadata } from './metadata.ts';
 import { planLongOverwrite, planOverwrite } from './overwrite.ts';
 import type { OverwriteData } from './overwrite.ts';
 import { SubmittedPlan } from './submitted.ts';
+import { holdsLists, planVectorsFromLists } from './vectors-from-lists.ts';
+import type { VectorConversion } from './vectors-from-lists.ts';
 
 /** The kinds of commits. A plan does nothing before the table's write queue comes to it. */
 export function createCommitsEngine(parts: EngineParts) {
@@ -47,9 +49,14 @@ export function createCommitsEngine(parts: EngineParts) {
     addComputedColumns: (columns: readonly NewComputedColumn[], columnsMax: number) =>
       planAddComputedColumns(parts, columns, columnsMax),
     alterColumns: planAlterColumns,
+    /** Whether a column holds lists, which become vectors in several commits. */
+    holdsLists: async (target: WriteTarget, column: string) => holdsLists(parts, target, column),
+    vectorsFromLists: (target: WriteTarget, conversion: VectorConversion) =>
+      planVectorsFromLists(parts, target, conversion),
     dropColumns: planDropColumns,
     fieldMetadata: planFieldMetadata,
-    schemaMetadata: (metadata: Readonly<Record<string, string>>) => planSchemaMetadata(parts.release, metadata),
+    schemaMetadata: (target: WriteTarget, metadata: Readonly<Record<string, string>>) =>
+      planSchemaMetadata(parts, target, metadata),
     /** Commits the contents of an earlier version again. */
     restore: (target: WriteTarget, version: number) => planRestore(parts, target, version),
     dropIndex: planDropIndex,

@@ -86,8 +86,8 @@ function findMerged(computed: readonly ComputedColumn[], { given, keys, request 
     if (missing === undefined) return true;
     throw new ServiceError(
       'TableSchemaValidationError',
-      `The rows lack the column ${quotePath([missing])}, from which ${quotePath([field.name])} is computed.`,
-      { hint: 'Send all columns that it is computed from, or update the rows by SQL.' },
+      `The rows have no column ${quotePath([missing])}, from which ${quotePath([field.name])} is computed.`,
+      { hint: 'Send all columns that it is computed from, or update the rows with SQL.' },
     );
   });
 }
@@ -117,7 +117,7 @@ function requireKeys(on: readonly FieldPath[], table: Schema, source: Schema): r
     if (!source.fields.some((candidate) => candidate.name === field.name)) {
       throw new ServiceError(
         'TableSchemaValidationError',
-        `The rows lack the column ${name} that they are matched on.`,
+        `The rows have no column ${name}, on which they are matched.`,
       );
     }
     return field;
@@ -127,7 +127,7 @@ function requireKeys(on: readonly FieldPath[], table: Schema, source: Schema): r
 function remaining(deadline: number): number {
   const milliseconds = Math.floor(deadline - performance.now());
   if (milliseconds > 0) return milliseconds;
-  throw new ServiceError('RequestTimeout', 'The merge did not get its turn within the time that it was given.');
+  throw new ServiceError('RequestTimeout', 'The merge did not start within its timeout.');
 }
 
 async function execute(merge: NativeMerge, table: OpenTable, file: Buffer): Promise<Committed<MergeCounts>> {

@@ -1,13 +1,13 @@
-import { metadataFile } from '../../arrow/format/metadata-file.ts';
-import { ServiceError } from '../../errors/service-error.ts';
+import { randomUUID } from 'node:crypto';
 import { isReservedKey } from '../../guard/metadata.ts';
 import { formatFieldPath, requireField, resolveField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
-import { quoteForMessage } from '../../model/identifier.ts';
 import type { Schema } from '../../model/schema.ts';
 import { engineCall } from '../native/engine-errors.ts';
-import type { EngineRelease } from '../native/engine-release.ts';
+import type { EngineParts } from '../parts.ts';
+import { versionConflict } from '../tables/open-tables.ts';
 import { readSchema } from '../tables/table-handle.ts';
+import type { WriteTarget } from '../tables/table-handle.ts';
 import type { CommitPlan } from './commit-plan.ts';
 
 export interface FieldMetadataEntry {
@@ -80,54 +80,34 @@ function applyEntry(metadata: Map<string, string>, entry: FieldMetadataEntry): v
 }
 
 /**
- * Replaces the metadata of the schema. The engine adds keys, by a schema that adds no column, but removes none, and since
- * 0.39.0 does not change their values either: what it cannot do is refused. Keys of the storage format, which callers
- * cannot set, stay.
+ * Replaces the metadata of the schema. The engine can only add keys, so the service writes the manifest itself, as the
+ * version right after the base or not at all. Keys of the storage format, which callers cannot set, stay.
  */
 export function planSchemaMetadata(
-  { isFallback }: EngineRelease,
+  { storages, limits }: EngineParts,
+  { location, branch }: WriteTarget,
   metadata: Metadata,
 ): CommitPlan<{ readonly metadata: Metadata }> {
+  // The same for every attempt: the journal has the first one's.
+  const transactionId = randomUUID();
   return {
-    kinds: ['merge', 'project', 'config'],
+    kinds: ['config'],
     async prepare(table) {
-      const present = (await table.schema()).metadata;
-      const missing = [...present.keys()].filter((key) => !Object.hasOwn(metadata, key) && !isReservedKey(key));
-      if (missing.length > 0) throw cannotRemove(missing);
-      const changed = Object.keys(metadata).filter((key) => present.has(key) && present.get(key) !== metadata[key]);
-      if (changed.length > 0 && !isFallback) throw cannotChange(changed);
-      const file = metadataFile(Object.entries(metadata));
+      const baseVersion = await table.version();
+      const present = [...(await table.schema()).metadata];
+      const wanted = { ...Object.fromEntries(present.filter(([key]) => isReservedKey(key))), ...metadata };
       return {
-        expected: { metadata: { ...Object.fromEntries(present), ...metadata } },
+        transactionId,
+        expected: { metadata: wanted },
         async commit() {
-          const { version } = await engineCall(async () => table.native.addColumnsWithSchema(file));
+          const update = { baseVersion, metadata: wanted, transactionId, bytesMax: limits.manifestBytesMax };
+          const storage = storages.of(location.root);
+          const isCommitted = await engineCall(async () => storage.replaceSchemaMetadata(location, branch, update));
+          if (!isCommitted) throw versionConflict(baseVersion);
           table.forget();
-          const written = await readSchema(table.native).catch(() => undefined);
-          return { version, outcome: { metadata: Object.fromEntries(written?.metadata ?? Object.entries(metadata)) } };
+          return { version: baseVersion + 1, outcome: { metadata: wanted } };
         },
       };
     },
   };
-}
-
-const NAMED_KEYS_MAX = 5;
-
-function cannotRemove(keys: readonly string[]): ServiceError {
-  return new ServiceError(
-    'Unsupported',
-    `The schema metadata has keys that were not given, and the storage engine cannot remove any: ${nameKeys(keys)}.`,
-    { hint: 'Give these keys too, with the values that they have.' },
-  );
-}
-
-function cannotChange(keys: readonly string[]): ServiceError {
-  return new ServiceError(
-    'Unsupported',
-    `The schema metadata has other values for these keys, and the storage engine cannot change them: ${nameKeys(keys)}.`,
-    { hint: 'Add a key of another name, or use the properties of the table.' },
-  );
-}
-
-function nameKeys(keys: readonly string[]): string {
-  return keys.slice(0, NAMED_KEYS_MAX).map(quoteForMessage).join(', ');
 }

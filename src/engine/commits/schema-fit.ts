@@ -14,10 +14,7 @@ export function requireFit(rows: Schema, table: Schema): void {
   const given = new Set(rows.fields.map(({ name }) => name));
   const missing = table.fields.find(({ name, nullable }) => !nullable && !given.has(name));
   if (missing === undefined) return;
-  throw unfit(
-    `The column ${quotePath([missing.name])} is missing.`,
-    'A column may only be left out when it may be null.',
-  );
+  throw unfit(`The column ${quotePath([missing.name])} is missing.`, 'Only nullable columns can be omitted.');
 }
 
 /** Refuses a column that the table lacks, or whose type cannot be converted. */
@@ -37,12 +34,12 @@ function requireType(given: DataType, wanted: DataType, path: FieldPath): void {
   if (given.kind === 'struct' && wanted.kind === 'struct') return requireKnown(given.children, wanted.children, path);
   if (given.kind === 'fixed-size-list' && wanted.kind === 'fixed-size-list' && given.length !== wanted.length) {
     throw unfit(
-      `The column ${quotePath(path)} has lists of ${given.length} where the table has lists of ${wanted.length}.`,
+      `The column ${quotePath(path)} has lists of ${given.length} values; the table has lists of ${wanted.length}.`,
     );
   }
   if (isConvertible(given, wanted)) return;
   throw unfit(
-    `The column ${quotePath(path)} has the type ${describeType(given)} where the table has ${describeType(wanted)}.`,
+    `The column ${quotePath(path)} has the type ${describeType(given)}; the table has ${describeType(wanted)}.`,
   );
 }
 

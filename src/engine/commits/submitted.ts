@@ -38,7 +38,7 @@ export class SubmittedPlan implements CommitPlan<PublishedManifest> {
   async check(): Promise<void> {
     const { storages, trials } = this.#parts;
     const { location } = this.#target;
-    if (trials === undefined) throw new ServiceError('Unsupported', 'Manifests of external writers cannot be tried.');
+    if (trials === undefined) throw new ServiceError('Unsupported', 'Manifests of external writers cannot be checked.');
     const { version } = this.#submission;
     const manifest = await storages.of(location.root).openSubmitted(location, this.#submission);
     await trials.require({ ...manifest, version });

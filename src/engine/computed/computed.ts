@@ -1,3 +1,6 @@
+import { findFixedWidth, offsetBytes } from '../../arrow/format/column-layout.ts';
+import { requireField } from '../../model/field-path.ts';
+import type { DataType } from '../../model/schema.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
@@ -14,13 +17,32 @@ export function createComputedEngine(parts: EngineParts) {
     async check(target: WriteTarget, rows: OpenRows): Promise<void> {
       await tables.use(target, async (table) => planOpenRows(parts, table, rows));
     },
-    /** How many rows a backfill has to fill, in the version as it is now. */
+    /** How many rows a backfill has to fill, in the version as it is now, and how many bytes that adds at least. */
     async countOpen(target: WriteTarget, rows: OpenRows) {
       return tables.use(target, async (table) => {
         const predicate = await planOpenRows(parts, table, rows);
         const open = await engineCall(async () => table.native.countRows(predicate));
-        return { rows: open, version: await table.version() };
+        const { type } = requireField(await table.schema(), [rows.column]);
+        return { rows: open, bytes: Math.ceil(open * leastBytes(type)), version: await table.version() };
       });
     },
   };
+}
+
+/** Of one value. The length of texts and lists is not known before they are computed. */
+function leastBytes(type: DataType): number {
+  switch (type.kind) {
+    case 'bool':
+      return 1 / 8;
+    case 'utf8':
+    case 'binary':
+    case 'list':
+      return offsetBytes(type);
+    case 'fixed-size-list':
+      return type.length * leastBytes(type.item.type);
+    case 'struct':
+      return type.children.reduce((bytes, child) => bytes + leastBytes(child.type), 0);
+    default:
+      return findFixedWidth(type) ?? 0;
+  }
 }

@@ -52,27 +52,27 @@ export function requireRowsFit(
 export function refuseGiven(given: Schema, computed: readonly ComputedColumn[]): void {
   const names = new Set(given.fields.map(({ name }) => name));
   const column = computed.find(({ field }) => names.has(field.name));
-  if (column !== undefined) throw isComputed(column.field.name, 'Leave it out of the rows.');
+  if (column !== undefined) throw isComputed(column.field.name, 'Omit it from the rows.');
 }
 
 export function isComputed(name: string, hint: string): ServiceError {
-  return invalidInput(`The column ${quotePath([name])} is computed from other columns, and takes no values.`, hint);
+  return invalidInput(`The column ${quotePath([name])} is computed from other columns and cannot be written.`, hint);
 }
 
 /** Checks a new definition, or one that is stored, and gives the columns that it reads. */
 export function checkDefinition(expression: GuardedSql, schema: Schema): ReadonlySet<string> {
   const volatile = findVolatile(expression);
   if (volatile !== undefined) {
-    const reason = `${quoteForMessage(volatile)} gives another value each time`;
-    throw invalidInput(`A computed column cannot be kept up to date: ${reason}.`, 'Compute from columns alone.');
+    const reason = `${quoteForMessage(volatile)} returns a different value on each call`;
+    throw invalidInput(`A computed column cannot be kept up to date: ${reason}.`, 'Use only columns and literals.');
   }
   const inputs = new Set<string>();
   for (const { token, column } of findReferences(expression, schema)) {
     if (column !== undefined) inputs.add(column);
     else if (SYSTEM_COLUMN.test(token.text)) {
-      const hint = 'Compute from columns of the table.';
+      const hint = 'Use columns of the table.';
       throw invalidInput(
-        `A computed column cannot read ${quoteForMessage(token.text)}, which changes by itself.`,
+        `A computed column cannot read ${quoteForMessage(token.text)}, which can change without a write.`,
         hint,
       );
     }
@@ -80,8 +80,8 @@ export function checkDefinition(expression: GuardedSql, schema: Schema): Readonl
   const chained = schema.fields.find((field) => inputs.has(field.name) && computedText(field) !== undefined);
   if (chained !== undefined) {
     throw invalidInput(
-      `A computed column cannot read ${quotePath([chained.name])}, which is computed itself.`,
-      'Write the expression out in terms of plain columns.',
+      `A computed column cannot read ${quotePath([chained.name])}, which is also a computed column.`,
+      'Write the whole expression with columns that are not computed.',
     );
   }
   return inputs;

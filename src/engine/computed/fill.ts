@@ -81,7 +81,7 @@ function requireComputed({ sqlLimits }: EngineParts, schema: Schema, name: strin
   if (column !== undefined) return column;
   throw invalidInput(
     `The column ${quotePath([name])} is not computed.`,
-    'Only columns that were added with computed can be filled.',
+    'Only columns that were added with "computed" can be filled.',
   );
 }
 

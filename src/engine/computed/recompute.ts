@@ -54,7 +54,7 @@ export function mayReadUpdated(assignments: readonly Assignment[]): boolean {
 
 /** The first commit was made by an update that the table, as it was then, did not need in two. */
 export function changedMeanwhile(): ServiceError {
-  return new ServiceError('ConcurrentModification', 'The columns of the table were changed meanwhile.', {
+  return new ServiceError('ConcurrentModification', 'The columns of the table changed in the meantime.', {
     hint: 'Send the update again.',
   });
 }

@@ -6,6 +6,7 @@ import type { IndexRequest, IndexSpec, VectorIndexSpec } from '../../model/index
 import type { DistanceType } from '../../model/query.ts';
 import { vectorDimension } from '../../model/schema.ts';
 import type { DataType, Schema } from '../../model/schema.ts';
+import { formatCount } from '../../model/value-text.ts';
 import { isInsideList } from '../commits/schema-fit.ts';
 
 /** Completes the index for this table. Refuses what the engine would panic at; the rest is left to the engine. */
@@ -14,7 +15,7 @@ export function fitIndex({ spec, column }: IndexRequest, schema: Schema, rows: n
   if (isInsideList(schema, column)) {
     throw invalidInput(
       `The field ${quotePath(column)} is inside a list and cannot be indexed.`,
-      'Index the list itself, or a field that is in structs only.',
+      'Index the list itself, or a field outside lists.',
     );
   }
   if (spec.kind === 'vector') return fitVectorIndex(spec, { type, column, rows });
@@ -22,7 +23,7 @@ export function fitIndex({ spec, column }: IndexRequest, schema: Schema, rows: n
   if (spec.type === 'FM' && column.length > 1) {
     throw invalidInput(
       `The nested field ${quotePath(column)} cannot have an FM index.`,
-      'Make an FTS or BITMAP index, or an FM index on a top-level column.',
+      'Create an FTS or BITMAP index, or an FM index on a top-level column.',
     );
   }
   return spec;
@@ -39,12 +40,12 @@ function fitVectorIndex(spec: VectorIndexSpec, target: VectorColumn): VectorInde
   const dimension = vectorDimension(type);
   if (dimension === undefined) {
     throw invalidInput(
-      `The column ${quotePath(column)} is a ${describeType(type)}, on which no ${spec.type} index can be made.`,
-      'A vector index needs a fixed-size list of floats, or of unsigned bytes.',
+      `The column ${quotePath(column)} has the type ${describeType(type)}, which ${spec.type} indexes do not support.`,
+      'A vector index needs a fixed-size list of floats or uint8.',
     );
   }
   if (rows === 0) {
-    throw invalidInput('The table has no rows from which a vector index could learn.', 'Insert rows first.');
+    throw invalidInput('A vector index is trained on rows, and the table has none.', 'Insert rows first.');
   }
   checkQuantizer(spec, dimension);
   return { ...spec, distanceType: fitDistance(spec, target), partitions: fitPartitions(spec, rows) };
@@ -74,14 +75,14 @@ function fitDistance(spec: VectorIndexSpec, { type, column }: VectorColumn): Dis
   const allowed = distancesOf(type);
   if (allowed[0] === 'hamming' && spec.type !== 'IVF_FLAT') {
     throw invalidInput(
-      `A column of bytes can have no ${spec.type} index.`,
+      `${spec.type} indexes do not support vectors of bytes.`,
       'Use IVF_FLAT with the distance type hamming.',
     );
   }
   const distance = spec.distanceType ?? allowed[0];
   if (allowed.includes(distance)) return distance;
   throw invalidInput(
-    `distance_type is ${distance}, which the vectors of ${quotePath(column)} do not have.`,
+    `distance_type is ${distance}, which the vectors of ${quotePath(column)} do not support.`,
     `Use ${allowed.join(' or ')}.`,
   );
 }
@@ -96,7 +97,7 @@ function fitPartitions(spec: VectorIndexSpec, rows: number): number | undefined 
   const { partitions, targetPartitionSize } = spec;
   if (targetPartitionSize !== undefined) return Math.max(1, Math.round(rows / targetPartitionSize));
   if (partitions !== undefined && partitions > rows) {
-    throw invalidInput(`num_partitions is ${partitions}, but the table has only ${rows} rows.`);
+    throw invalidInput(`num_partitions is ${partitions}, but the table has only ${formatCount(rows)} rows.`);
   }
   return partitions;
 }

@@ -72,7 +72,7 @@ async function fitRequest(native: NativeTable, request: IndexRequest): Promise<I
   throw new ServiceError(
     'TableIndexAlreadyExists',
     `The index ${JSON.stringify(request.name)} already exists${where}.`,
-    { hint: 'Give another name, or drop that index first.' },
+    { hint: 'Use another name, or drop that index first.' },
   );
 }
 

@@ -47,7 +47,7 @@ export class Connections {
 
   async find(root: string, mode: TableLocation['kind']): Promise<NativeConnection> {
     if (this.#isClosed) {
-      throw new ServiceError('ServiceUnavailable', 'The service is shutting down.', { retryAfterSeconds: 1 });
+      throw new ServiceError('ServiceUnavailable', 'The server is shutting down.', { retryAfterSeconds: 1 });
     }
     const key = `${mode}\u0000${root}`;
     const open = this.#open.get(key);

@@ -18,7 +18,7 @@ export function translateError(error: unknown): ServiceError {
   const rule = findErrorRule(error);
   if (rule !== undefined) return applyRule(rule, error);
   if (blamesCaller(readMessage(error))) {
-    return new ServiceError('InvalidInput', 'The storage engine refused the request as not valid.', { cause: error });
+    return new ServiceError('InvalidInput', 'The storage engine rejected the request as invalid.', { cause: error });
   }
   return new ServiceError('Internal', 'The storage engine failed.', { cause: error });
 }

@@ -48,7 +48,7 @@ export const ERROR_RULES = {
   'storage-full': unavailable(new RegExp(String.raw`${STORAGE}\(os error (?:28|122)\)`), 'The storage is full.', 30),
   'storage-not-writable': unavailable(
     new RegExp(String.raw`${STORAGE}\(os error (?:1|13|30)\)`),
-    'The storage does not let the service read or write.',
+    'The storage does not allow the server to read or write.',
     30,
   ),
   'object-store': unavailable(
@@ -77,11 +77,11 @@ export const ERROR_RULES = {
   'branch-invalid': invalid(
     /Ref is invalid: |^Invalid input, branch name must be/,
     'The branch name is not valid.',
-    'A branch name has letters, digits, ".", "-", "_" and "/" between its parts.',
+    'A branch name can have letters, digits, ".", "-" and "_", and "/" between its parts.',
   ),
   'tagged-cleanup': conflict(
     /^(?:lance error: )?Cleanup error: \d+ tagged version/,
-    'A tag was put on a version that was about to be removed.',
+    'A version that was to be deleted has been tagged in the meantime.',
     1,
   ),
   'tag-missing': refusal('TableTagNotFound')(
@@ -103,7 +103,7 @@ export const ERROR_RULES = {
   ),
   'branch-needed': refusal('InvalidTableState')(
     /^(?:lance error: )?Ref conflict error: Branch (\S+) is referenced by /,
-    'Other branches start at the branch {1}.',
+    'Other branches were created from the branch {1}.',
     'Delete those branches first.',
   ),
   'index-missing': refusal('TableIndexNotFound')(
@@ -113,26 +113,26 @@ export const ERROR_RULES = {
   'index-name-taken': refusal('TableIndexAlreadyExists')(
     /^(?:lance error: )?LanceError\(Index\): Index name '(.*)' already exists/,
     'The index {1} already exists, on another column.',
-    'Give another name, or drop that index first.',
+    'Use another name, or drop that index first.',
   ),
   'index-column-type': invalid(
     /^Schema Error: A ([\w ]+) index cannot be created on the field/,
-    'A $1 index cannot be made on a column of this type.',
+    '$1 indexes do not support the type of this column.',
   ),
   'index-rows-missing': invalid(
     /Not enough rows to train PQ\. Requires (\d+) rows but only (\d+) available/,
-    'The index learns from at least $1 vectors, and the table has $2.',
+    'The index needs at least $1 vectors for training; the table has $2.',
     'Insert more rows, or use IVF_FLAT or IVF_HNSW_SQ.',
   ),
   'index-vectors-missing': invalid(
     /KMeans cannot train (\d+) centroids with (\d+) vectors/,
-    'The index cannot have $1 partitions: the table has $2 vectors to learn from.',
+    'The index cannot have $1 partitions: the table has $2 vectors for training.',
     'Vectors that are null or not finite do not count, nor do zero vectors with the distance type cosine.',
   ),
   'column-type-change': invalid(
     new RegExp(String.raw`^${INPUT}Cannot cast column "(.*?)" from `),
     'The column {1} cannot be changed to that type.',
-    'A type changes within its family only: integers, floats, texts, binaries, or vectors of one length.',
+    'A type can change only within its family: integers, floats, strings, binaries, or vectors of one length.',
   ),
   'column-type-indexed': invalid(
     new RegExp(String.raw`^${INPUT}Cannot cast column\(s\) \[(.*?)\] to a new type: they have `),
@@ -141,7 +141,7 @@ export const ERROR_RULES = {
   ),
   'column-has-nulls': unfit(
     new RegExp(String.raw`^${INPUT}Column "(.*?)" contains NULL values and cannot be made non-nullable`),
-    'The column {1} holds nulls, so it cannot be made to refuse them.',
+    'The column {1} contains nulls, so it cannot become non-nullable.',
   ),
   'table-missing': failure('TableNotFound')(/^Table '[^']*' was not found/, 'The data of the table was not found.'),
   // The engine blames its caller for a file that is not a Lance file.
@@ -151,20 +151,20 @@ export const ERROR_RULES = {
   ),
   'data-missing': failure('Internal')(
     /^[^'"]*?(?:Not found: |Object at location )\S*\/(?:data|_deletions|_indices|_versions)\b/,
-    'The data of this version of the table is gone.',
+    'The data of this version of the table no longer exists.',
   ),
-  closed: unavailable(/^(?:Table \S+ is closed|Connection is closed)/, 'The service is shutting down.', 1),
+  closed: unavailable(/^(?:Table \S+ is closed|Connection is closed)/, 'The server is shutting down.', 1),
   // Only while a failed overwrite could not be undone and readers are held.
   'held-version': {
     ...refusal('ServiceUnavailable')(
       /^Invalid input, table cannot be modified when a specific version is checked out/,
-      'The table is held at an earlier version until it has been restored.',
+      'Writes to the table are paused until it is restored to an earlier version.',
     ),
     retryAfterSeconds: 30,
   },
   'query-timeout': {
-    ...unavailable(/^[^'"]*?Query timeout after \d+ ms/, 'The query took longer than allowed.'),
-    hint: 'Ask for fewer rows or add an index.',
+    ...unavailable(/^[^'"]*?Query timeout after \d+ ms/, 'The query exceeded its time limit.'),
+    hint: 'Request fewer rows, or create an index.',
   },
 
   // Rows, SQL and searches.
@@ -174,7 +174,7 @@ export const ERROR_RULES = {
   ),
   'null-in-required-field': invalid(
     /Cannot cast nullable struct field '([^']*)' to non-nullable field|Unsupported CAST from Struct\(.*\) to Struct\(.*?"([^"]*)": non-null /,
-    'The struct has the field {1}, which may not be null, and cannot be rewritten.',
+    'The struct cannot be rewritten, because its field {1} may not be null.',
   ),
   'column-missing-in-expression': columnMissing(
     /No field named (?:"((?:[^"]|"")*)"|([^\s,]+?))\.(?:\s(?:Did you mean '([^']+)'\?)?|,|$)/,
@@ -188,18 +188,18 @@ export const ERROR_RULES = {
   ),
   'query-vector-mismatch': invalid(
     /query dim\((\d+)\) doesn't match the column .* vector dim\((\d+)\)/,
-    'The query vector has $1 dimensions, the column has $2.',
+    'The query vector has $1 dimensions; the column has $2.',
   ),
   'distance-type-mismatch': invalid(
     /Distance type (\w+) does not support (\w+) vectors/,
     'The distance type $1 does not work on vectors of $2.',
     'Use hamming for UInt8 vectors; l2, cosine or dot for the others.',
   ),
-  'ef-below-k': invalid(/ef must be greater than or equal to k/, 'ef is smaller than k.', 'Give an ef of at least k.'),
+  'ef-below-k': invalid(/ef must be greater than or equal to k/, 'ef is smaller than k.', 'Set ef to at least k.'),
   'full-text-index-missing': invalid(
     /unless an INVERTED index has been created|No Inverted index found for column/,
     'The full-text query needs a full-text index, which the table does not have.',
-    'Name the columns of a text or match query, or create an index.',
+    'Give the columns of a text or match query, or create an index.',
   ),
   'full-text-positions-missing': invalid(
     /position is not found but required for phrase queries/,
@@ -208,12 +208,12 @@ export const ERROR_RULES = {
   ),
   'full-text-not-text': invalid(
     /column (\S+) has type .*, is not utf8|FTS field '(.+?)' must resolve to Utf8/,
-    'The column {1} does not hold text.',
+    'The column {1} does not contain text.',
   ),
   'full-text-too-fuzzy': invalid(
     /Levenshtein automaton exceeds size limit/,
     'The fuzziness of the full-text query is too large for its longest word.',
-    'Give a smaller fuzziness, or 0 for words as they are written.',
+    'Use a smaller fuzziness, or 0 for exact words.',
   ),
   'full-text-empty-boolean': invalid(
     /boolean query must have at least one should\/must query|FTS query must contain at least one leaf query/,
@@ -238,12 +238,12 @@ export const ERROR_RULES = {
   ),
   'null-in-required-item': unfit(
     /non-nullable child of type .* contains nulls not present in parent/,
-    'A list holds nulls although its schema allows none.',
+    'A list contains nulls although its schema allows none.',
   ),
   'text-not-json': invalid(
     /Failed to encode JSON: /,
-    'A text for a JSON column is not JSON.',
-    'A JSON column holds standard JSON (RFC 8259), with each key once.',
+    'A value of a JSON column is not valid JSON.',
+    'Values of a JSON column must be standard JSON (RFC 8259) without repeated keys.',
   ),
   // Only for a schema that changed after the service compared the columns with the table's.
   'schema-mismatch': unfit(
@@ -252,27 +252,27 @@ export const ERROR_RULES = {
   ),
   'column-of-another-type': unfit(
     /^[^'"]*?Append with different schema: `(.+?)` should have type (\S+) but type was (\S+?),/,
-    'The column {1} has the type $3 where the table has $2.',
-    'A merge takes columns of exactly the types of the table.',
+    'The column {1} has the type $3; the table has $2.',
+    'In a merge, columns must have exactly the types of the table.',
   ),
   'vector-not-a-number': invalid(
     /Vector column contains NaN values/,
-    'A vector holds a value that is not a number (NaN).',
-    'Send null for a vector that is not known.',
+    'A vector contains a value that is not a number (NaN).',
+    'Send null for a missing vector.',
   ),
   'merge-ambiguous': invalid(
     /Ambiguous merge inserts are prohibited/,
-    'Several of the rows have the key of one row of the table.',
+    'Several rows of the request match the same row of the table.',
     'Send each key once.',
   ),
   'merge-filter-without-prefix': invalid(
     /Ambiguous reference to unqualified field (.+?)(?:, \/|$)/,
-    'The column {1} in the filter does not say whose it is.',
-    'Write target. in front for the row of the table, and source. for the row that was sent.',
+    'The column {1} in the filter is ambiguous.',
+    'Prefix it with target. for the row of the table, or with source. for the row of the request.',
   ),
   'merge-timeout': failure('RequestTimeout')(
     /^[^'"]*?merge insert timed out/,
-    'The merge took longer than the time that it was given, and changed nothing.',
+    'The merge exceeded its timeout and changed nothing.',
   ),
   'malformed-batch': invalid(
     /^Failed to read (?:IPC file|record batch from IPC)|^Arrow error: (?:Ipc|Parser|Io|Invalid argument) error|Cannot scan an empty Vec<RecordBatch>/,
@@ -281,27 +281,27 @@ export const ERROR_RULES = {
   'divide-by-zero': invalid(/Divide by zero error/, 'An expression divides by zero.'),
   'vector-length': invalid(
     /Cannot cast to FixedSizeList\((\d+)\): value at index \d+ has length (\d+)/,
-    'A value has $2 elements where the column wants $1.',
+    'A value has $2 elements; the column needs $1.',
   ),
   cast: invalid(
     /Cast error: |Unsupported CAST|Cannot automatically convert|could not convert to literal of type|coercion failed|Byte slice does not have the same length|too large to store in a Decimal|Cannot cast /,
-    'A value cannot be converted to the type that is needed in its place.',
+    'A value cannot be converted to the required type.',
     "Compare and assign values of the column's type, or convert them with CAST.",
   ),
   'not-boolean': invalid(
     /Filter predicate must return BOOLEAN values|does not return a boolean|for logical boolean operation/,
-    'The filter or predicate is not a condition: it does not give true or false.',
+    'The filter or predicate is not a condition: its result is not true or false.',
   ),
-  'function-unknown': invalid(/Invalid function '([^']*)'/, 'The function {1} is not known.'),
+  'function-unknown': invalid(/Invalid function '([^']*)'/, 'The function {1} does not exist.'),
   'duplicate-column': invalid(/Duplicate column name: (.+?)(?:, \/|$)/, 'The column {1} is selected more than once.'),
   'no-column-read': invalid(
     /Scans must request at least one column/,
-    'The query returns expressions alone, none of which reads a column.',
-    'Ask for at least one column of the table.',
+    'The query returns only expressions that read no column.',
+    'Return at least one column of the table.',
   ),
   sql: invalid(
     /Error parsing statement|Error tokenizing statement|Expression is not valid|Filter is not valid|is not supported SQL in lance|Error parsing function|Expected a literal value in array|Operator .* is not supported|feature is not implemented|not yet implemented|Error during planning|Execution error: |concat requires input/,
     'The SQL is not valid, or not supported by the storage engine.',
-    'Use column references, literals, comparisons, arithmetic and functions of one row.',
+    'Use column references, literals, comparisons, arithmetic and scalar functions.',
   ),
 } satisfies Readonly<Record<string, ErrorRule>>;

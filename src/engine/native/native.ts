@@ -1,7 +1,5 @@
-import { createRequire } from 'node:module';
 import { availableParallelism } from 'node:os';
-import { dirname, join } from 'node:path';
-import { engineMissing } from './engine-release.ts';
+import { loadBinary } from './engine-binary.ts';
 // The package does not export its native declarations; `paths` in tsconfig.json points there.
 import type * as lancedb from '@lancedb/lancedb/native';
 
@@ -59,12 +57,6 @@ const ENVIRONMENT_DEFAULTS = {
 
 export function loadNative(): NativeEngine {
   for (const [name, value] of Object.entries(ENVIRONMENT_DEFAULTS)) process.env[name] ??= value;
-  const require = createRequire(import.meta.url);
-  try {
-    const entry = require.resolve('@lancedb/lancedb');
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The shape is that of the package's own native.d.ts.
-    return require(join(dirname(entry), 'native.js')) as NativeEngine;
-  } catch (cause) {
-    throw engineMissing(cause);
-  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The shape is that of the package's own native.d.ts.
+  return loadBinary() as NativeEngine;
 }

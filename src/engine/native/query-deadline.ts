@@ -3,6 +3,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 /** How long a caller waits for a query, and whether it still does. */
 export interface QueryTimeout {
   readonly seconds: number | undefined;
+  /** May be created when it is first read, which most queries never do. */
   readonly signal: AbortSignal;
   /** Whose bounds count the query; absent for work of the service. */
   readonly caller?: string;
@@ -11,13 +12,16 @@ export interface QueryTimeout {
 /** Whose queries those without a caller are. */
 export const SERVICE = '';
 
+/** So long a query runs before it is noticed that its client has left: most have ended by then. */
+const SHORT_MILLISECONDS = 50;
+
 /**
  * The time that a query may keep its caller waiting, in one wait or in several. Between two waits the clock stops: a slow
  * reader is not the engine's fault.
  */
 export class QueryDeadline {
   readonly #seconds: number;
-  readonly #signal: AbortSignal | undefined;
+  readonly #timeout: QueryTimeout | undefined;
   readonly #orphans: OrphanedQueries;
   readonly caller: string;
   #remainingMilliseconds: number;
@@ -28,7 +32,7 @@ export class QueryDeadline {
     this.caller = timeout?.caller ?? SERVICE;
     orphans.requireCapacity(this.caller);
     this.#seconds = Math.min(timeout?.seconds ?? secondsMax, secondsMax);
-    this.#signal = timeout?.signal;
+    this.#timeout = timeout;
     this.#orphans = orphans;
     this.#remainingMilliseconds = this.#seconds * 1000;
   }
@@ -36,25 +40,33 @@ export class QueryDeadline {
   /** The engine cannot cancel a query: a late one runs on as an orphan, and only its caller stops waiting. */
   async wait<Value>(work: Promise<Value>): Promise<Value> {
     const startedAt = performance.now();
-    const signal = this.#signal;
-    let stop: (() => void) | undefined;
-    const refusal = new Promise<never>((_, reject) => {
-      const timer = setTimeout(() => reject(tookTooLong(this.#seconds)), Math.max(0, this.#remainingMilliseconds));
-      const onAbort = (): void => reject(callerLeft());
-      signal?.addEventListener('abort', onAbort, { once: true });
-      if (signal?.aborted === true) onAbort();
-      stop = () => {
+    return new Promise<Value>((resolve, reject) => {
+      let signal: AbortSignal | undefined;
+      const end = (): void => {
         clearTimeout(timer);
         signal?.removeEventListener('abort', onAbort);
+        this.#remainingMilliseconds -= performance.now() - startedAt;
       };
+      const refuse = (error: ServiceError): void => {
+        end();
+        this.leave(work);
+        reject(error);
+      };
+      const onAbort = (): void => refuse(callerLeft());
+      const onLate = (): void => refuse(tookTooLong(this.#seconds));
+      const watchClient = (): void => {
+        timer = setTimeout(onLate, this.#remainingMilliseconds - SHORT_MILLISECONDS);
+        signal = this.#timeout?.signal;
+        signal?.addEventListener('abort', onAbort, { once: true });
+        if (signal?.aborted === true) onAbort();
+      };
+      const isShort = this.#remainingMilliseconds <= SHORT_MILLISECONDS;
+      let timer = isShort
+        ? setTimeout(onLate, Math.max(0, this.#remainingMilliseconds))
+        : setTimeout(watchClient, SHORT_MILLISECONDS);
+      work.then(end, end);
+      work.then(resolve, reject);
     });
-    refusal.catch(() => this.leave(work));
-    try {
-      return await Promise.race([work, refusal]);
-    } finally {
-      stop?.();
-      this.#remainingMilliseconds -= performance.now() - startedAt;
-    }
   }
 
   /** The caller waits no more for what has begun. */
@@ -119,18 +131,18 @@ export class OrphanedQueries {
 function stillRunning(what: string): ServiceError {
   return new ServiceError(
     'ServiceUnavailable',
-    `${what} that took too long, or whose clients left, are still running.`,
+    `${what} that timed out, or whose clients disconnected, are still running.`,
     { hint: 'Try again after the time in Retry-After.', retryAfterSeconds: 5 },
   );
 }
 
 function tookTooLong(seconds: number): ServiceError {
-  return new ServiceError('ServiceUnavailable', `The query took longer than the ${seconds} seconds that it may take.`, {
-    hint: 'Ask for fewer rows, or add an index.',
+  return new ServiceError('ServiceUnavailable', `The query exceeded its time limit of ${seconds} s.`, {
+    hint: 'Request fewer rows, or create an index.',
     retryAfterSeconds: 1,
   });
 }
 
 function callerLeft(): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'The caller left before the query was done.');
+  return new ServiceError('ServiceUnavailable', 'The client disconnected before the query finished.');
 }

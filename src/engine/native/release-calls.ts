@@ -14,7 +14,7 @@ export async function optimizeTable(
   return native.optimize(isFallback ? age : Math.max(0, Date.now() - age), false);
 }
 
-const FALLBACK_HINT = 'The server runs on its fallback engine, which does not have them.';
+const FALLBACK_HINT = 'The server runs on its fallback engine, which does not support them.';
 
 /** 0.39.0 has an argument in the middle and one at the end that 0.31.0 lacks. The engine ends the process when it does not know the language. */
 export function toFullTextIndex(

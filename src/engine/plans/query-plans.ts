@@ -1,11 +1,11 @@
-import type { Analysis, Query } from '../../model/query.ts';
+import type { Analysis, PlanStep, Query } from '../../model/query.ts';
 import type { TableLocation, TableState } from '../../model/table.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeQuery } from '../native/native.ts';
 import type { QueryTimeout } from '../native/query-deadline.ts';
 import type { EngineParts } from '../parts.ts';
-import { buildLegs, filterTextAfter } from '../queries/hybrid-legs.ts';
-import { buildQuery, isHybrid, planQuery, requireOneSearch } from '../queries/native-query.ts';
+import { buildLegs, filterTextAfter, toUnfilteredText } from '../queries/hybrid-legs.ts';
+import { buildQuery, buildScan, isHybrid, planQuery, requireOneSearch } from '../queries/native-query.ts';
 import { reserveMemory, runToEnd } from '../queries/result-batches.ts';
 import { runOnce } from '../queries/query-run.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
@@ -26,11 +26,25 @@ export async function explainQuery(
     const text = redactPlan(await engineCall(async () => built.explainPlan(verbose)), location);
     return { text, root: parseExplanation(text) };
   };
-  if (!isHybrid(plan)) return explain(buildQuery(table.native, plan));
+  if (!isHybrid(plan)) {
+    const whole = await explain(buildQuery(table.native, plan));
+    const search = toUnfilteredText(plan);
+    if (search === undefined) return whole;
+    // The engine would filter first: it is asked for the rows without the filter, and then for those of them that match.
+    const filter = { operator: 'FilterExec', details: String(query.filter) };
+    return toParent(filter, [await explain(buildScan(table.native, search))]);
+  }
   const legs = buildLegs(table.native, plan);
   const children = [await explain(legs.vector()), await explain(legs.text())];
   requireOneSearch(plan);
-  const { operator, details } = describeFusion(plan);
+  return toParent(describeFusion(plan), children);
+}
+
+/** A step that the server does itself, above steps of the engine. */
+function toParent(
+  { operator, details }: Pick<PlanStep, 'operator' | 'details'>,
+  children: readonly Analysis[],
+): Analysis {
   const indented = children.map(({ text }) => text.trimEnd().replace(/^/gm, '  '));
   return {
     text: [`${operator}: ${details}`, ...indented, ''].join('\n'),

@@ -109,8 +109,8 @@ class FullTextBuilder {
   #requireIndexed(): readonly string[] {
     if (this.#indexed.length > 0) return this.#indexed;
     throw invalidInput(
-      'The full-text query names no column, and none has a full-text index.',
-      'Name a column, or create an index.',
+      'The full-text query has no columns, and no column has a full-text index.',
+      'Give a column, or create an index.',
     );
   }
 }
@@ -127,7 +127,7 @@ async function findIndexed(native: NativeTable): Promise<readonly string[]> {
 
 function requireText(schema: Schema, path: FieldPath): void {
   if (holdsText(requireField(schema, path).type)) return;
-  throw invalidInput(`The column ${quotePath(path)} does not hold text.`, 'Search columns of strings.');
+  throw invalidInput(`The column ${quotePath(path)} does not contain text.`, 'Search string columns.');
 }
 
 /** Without an index the engine searches top-level columns only. */
@@ -135,7 +135,7 @@ function requireSearchable(path: FieldPath, indexed: readonly string[]): void {
   if (path.length === 1 || indexed.includes(searchColumn(path))) return;
   throw invalidInput(
     `The nested field ${quotePath(path)} has no full-text index.`,
-    'Create one; only top-level columns can be searched without.',
+    'Create one; only top-level columns can be searched without an index.',
   );
 }
 

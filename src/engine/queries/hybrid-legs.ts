@@ -53,11 +53,9 @@ export async function filterTextAfter(
   plan: QueryPlan,
   batchRows: number,
 ): Promise<QueryPlan | undefined> {
-  const { search, vectorColumn, query } = plan;
-  const isLimited = query.k !== undefined && query.orderBy === undefined;
-  if (search === undefined || vectorColumn !== undefined || !isLimited || !isFilteredAfter(plan)) return plan;
-  const projection = { kind: 'names', paths: [['_rowid'], ['_score']] } as const;
-  const leg = toTextLeg({ ...plan, query: { ...query, projection, withRowId: false } });
+  const leg = toUnfilteredText(plan);
+  if (leg === undefined) return plan;
+  const { query } = plan;
   const rows = await readLeg(buildScan(table, leg), '_score', batchRows);
   if (rows.length === 0) return undefined;
   // All rows with these words: the order of searching and filtering does not matter.
@@ -66,6 +64,15 @@ export async function filterTextAfter(
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A guarded expression, and numbers.
   const filter = `(${query.filter}) AND _rowid IN (${ids})` as GuardedSql;
   return { ...plan, query: { ...query, filter } };
+}
+
+/** The search that such a query begins with; `undefined` for any other query. */
+export function toUnfilteredText(plan: QueryPlan): QueryPlan | undefined {
+  const { search, vectorColumn, query } = plan;
+  const isLimited = query.k !== undefined && query.orderBy === undefined;
+  if (search === undefined || vectorColumn !== undefined || !isLimited || !isFilteredAfter(plan)) return undefined;
+  const projection = { kind: 'names', paths: [['_rowid'], ['_score']] } as const;
+  return toTextLeg({ ...plan, query: { ...query, projection, withRowId: false } });
 }
 
 /**

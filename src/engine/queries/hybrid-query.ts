@@ -75,7 +75,7 @@ function chooseTableColumns({ query, schema }: QueryPlan): readonly [string, str
   if (projection.kind === 'aliases') {
     return projection.columns.map(([alias, expression]) => {
       if (!ADDED.has(alias)) return [alias, expression];
-      throw invalidInput(`A search by vector and full text returns a column ${alias}.`, 'Choose another alias.');
+      throw invalidInput(`A hybrid search already returns a column named ${alias}.`, 'Choose another alias.');
     });
   }
   return projection.paths.map((path) => {

@@ -49,15 +49,12 @@ export function isHybrid(plan: QueryPlan): plan is HybridPlan {
 /** The engine fuses one list of rows with another by their rank: neither several lists nor sorted rows will do. */
 export function requireOneSearch({ query, vectorColumn }: HybridPlan): void {
   if (query.orderBy !== undefined) {
-    throw invalidInput(
-      'A search by vector and full text cannot be sorted by order_by.',
-      'Its rows come in the order of their relevance.',
-    );
+    throw invalidInput('A hybrid search cannot be sorted with order_by.', 'Its rows are always sorted by relevance.');
   }
   if (query.vectors.length === 1 || vectorColumn.isMultiVector) return;
   throw invalidInput(
-    'A search by vector and full text takes one vector.',
-    'Send several vectors only for a multi-vector column, or without full text.',
+    'A hybrid search needs exactly one vector.',
+    'Send several vectors only for a multi-vector column, or without a full-text query.',
   );
 }
 

@@ -6,6 +6,7 @@ import { readTokens } from '../../guard/sql/tokenizer.ts';
 import { resolveField } from '../../model/field-path.ts';
 import type { GuardedSql, Query } from '../../model/query.ts';
 import type { DataType, Schema } from '../../model/schema.ts';
+import { formatCount } from '../../model/value-text.ts';
 import type { QueryPlan } from './native-query.ts';
 import { BATCHES_AHEAD } from './read-memory.ts';
 
@@ -196,20 +197,21 @@ export function tooLongFilter(bytes: number, bytesMax: number): ServiceError {
 const SHORTER_FILTER = 'Send a shorter filter, for example a long list of values in several queries.';
 
 function refuse(bytes: number, bytesMax: number, hint: string): ServiceError {
-  const [needed, allowed] = [bytes, bytesMax].map((size) => `${Math.ceil(size / MiB).toLocaleString('en-US')} MiB`);
-  return invalidInput(`The query would take about ${needed} of memory; one query may take ${allowed}.`, hint);
+  const [needed, allowed] = [bytes, bytesMax].map((size) => `${formatCount(Math.ceil(size / MiB))} MiB`);
+  return invalidInput(`The query needs about ${needed} of memory; one query may use ${allowed}.`, hint);
 }
 
 function adviseLess({ query, vectorColumn }: QueryPlan, estimate: MemoryEstimate, bytesMax: number): string {
   const { bytes, heldRows, heldBytes } = estimate;
-  const columns = query.projection === undefined ? 'name only the columns that you need' : 'ask for fewer columns';
-  if (heldBytes < bytes / 2) return isLongFilter(query.filter) ? SHORTER_FILTER : 'Ask for fewer or shorter columns.';
+  const columns = query.projection === undefined ? 'select only the columns that you need' : 'select fewer columns';
+  if (heldBytes < bytes / 2) return isLongFilter(query.filter) ? SHORTER_FILTER : 'Select fewer or shorter columns.';
   const rows = Math.floor((heldRows * Math.max(0, bytesMax - (bytes - heldBytes))) / heldBytes);
   const { length: vectors } = query.vectors;
   if (vectorColumn?.isMultiVector === false && vectors > 1) {
     const k = Math.floor(rows / vectors);
-    return `Lower k, with offset, to ${k} for ${vectors} vectors, send fewer vectors, or ${columns}.`;
+    return `Lower k plus offset to ${k} for ${vectors} vectors, send fewer vectors, or ${columns}.`;
   }
-  if (query.k === undefined) return `Limit the rows of order_by: give k, with offset at most ${rows}, or ${columns}.`;
-  return `Lower k, with offset, to ${rows}, or ${columns}.`;
+  if (query.k === undefined)
+    return `Limit the rows of order_by: set k so that k plus offset is at most ${rows}, or ${columns}.`;
+  return `Lower k plus offset to ${rows}, or ${columns}.`;
 }

@@ -7,8 +7,7 @@ import type { ReadLease } from './read-memory.ts';
 export interface QueryRun {
   readonly deadline: QueryDeadline;
   readonly lease: ReadLease;
-  /** Fires when the client disconnects. */
-  readonly signal: AbortSignal | undefined;
+  readonly timeout: QueryTimeout | undefined;
 }
 
 /** A query whose result is one value. */
@@ -25,8 +24,7 @@ export async function runOnce<Value>(
 
 export function beginRun({ querySeconds, orphans, memory }: EngineParts, timeout: QueryTimeout | undefined): QueryRun {
   const deadline = new QueryDeadline(querySeconds, orphans, timeout);
-  const signal = timeout?.signal;
-  return { deadline, signal, lease: memory.lease(deadline.caller, signal) };
+  return { deadline, timeout, lease: memory.lease(deadline.caller, timeout) };
 }
 
 /** An orphaned query holds its memory until it ends. */
@@ -40,11 +38,14 @@ export async function waitFor<Value>({ deadline, lease }: QueryRun, work: Promis
 }
 
 /** Holds the lease until the last file is read, the reader stops, or the call that it left has ended. */
-export function leaseFiles({ deadline, lease, signal }: QueryRun, files: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+export function leaseFiles(
+  { deadline, lease, timeout }: QueryRun,
+  files: AsyncIterable<Buffer>,
+): AsyncIterable<Buffer> {
   if (lease.heldBytes === 0) return files;
   const release = (): void => deadline.whenOver(() => lease.close());
   // A reply that ends before its first file was asked for never stops the reader. The deadline hears of it first.
-  signal?.addEventListener('abort', () => setImmediate(release), { once: true });
+  timeout?.signal.addEventListener('abort', () => setImmediate(release), { once: true });
   return {
     [Symbol.asyncIterator]() {
       const iterator = files[Symbol.asyncIterator]();

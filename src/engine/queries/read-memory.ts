@@ -1,11 +1,14 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import type { QueryLimits } from '../../model/limits.ts';
 import { SERVICE } from '../native/query-deadline.ts';
+import type { QueryTimeout } from '../native/query-deadline.ts';
 
 export type ReadMemoryLimits = Pick<
   QueryLimits,
   'memoryBytesMax' | 'memoryPerCallerBytesMax' | 'memoryPerRequestBytesMax' | 'memoryWaitSeconds' | 'residentBytesMax'
 >;
+
+type LeasingClient = Pick<QueryTimeout, 'signal'>;
 
 /** A read that waits for memory. */
 interface Claim {
@@ -50,19 +53,19 @@ export class ReadMemory {
     return this.#refused;
   }
 
-  /** `signal` fires when the client disconnects. */
-  lease(caller: string, signal?: AbortSignal): ReadLease {
-    return new ReadLease(this, caller, signal);
+  /** The signal of the client, which fires when it disconnects, is read only when the lease has to wait. */
+  lease(caller: string, client?: LeasingClient): ReadLease {
+    return new ReadLease(this, caller, client);
   }
 
   /** Without a promise while memory is free. */
-  take(caller: string, bytes: number, signal: AbortSignal | undefined): Promise<void> | undefined {
+  take(caller: string, bytes: number, client: LeasingClient | undefined): Promise<void> | undefined {
     // No claim of this caller can wait and fit: each release starts all that fit.
     if (this.#fits(caller, bytes)) {
       this.add(caller, bytes);
       return undefined;
     }
-    return this.#wait(caller, bytes, signal);
+    return this.#wait(caller, bytes, client?.signal);
   }
 
   /** Accounts for memory that is in use already, or no longer (negative). */
@@ -139,8 +142,8 @@ export class ReadMemory {
   #noMemory(caller: string): ServiceError {
     const isOwn = (this.#used.get(caller) ?? 0) > this.#usedBytes / 2;
     const whose = isOwn ? 'Other queries of this caller' : 'Queries of other callers';
-    return new ServiceError('ServiceUnavailable', `${whose} take the memory that this query needs.`, {
-      hint: 'Try again after the time in Retry-After, send fewer at once, or ask for fewer rows or columns.',
+    return new ServiceError('ServiceUnavailable', `${whose} use the memory that this query needs.`, {
+      hint: 'Try again after the time in Retry-After, send fewer queries at once, or request fewer rows or columns.',
       retryAfterSeconds: 1,
     });
   }
@@ -150,17 +153,17 @@ export class ReadMemory {
 export class ReadLease {
   readonly #memory: ReadMemory;
   readonly #caller: string;
-  readonly #signal: AbortSignal | undefined;
+  readonly #client: LeasingClient | undefined;
   #heldBytes = 0;
   #isClosed = false;
   #reservedBytes = 0;
   #resultBytes = 0;
   #sentBytes = 0;
 
-  constructor(memory: ReadMemory, caller: string, signal: AbortSignal | undefined) {
+  constructor(memory: ReadMemory, caller: string, client: LeasingClient | undefined) {
     this.#memory = memory;
     this.#caller = caller;
-    this.#signal = signal;
+    this.#client = client;
   }
 
   get heldBytes(): number {
@@ -177,7 +180,7 @@ export class ReadLease {
     this.#sentBytes = 0;
     const missing = bytes - this.#heldBytes;
     if (missing <= 0 || this.#isClosed) return undefined;
-    const waiting = this.#memory.take(this.#caller, missing, this.#signal);
+    const waiting = this.#memory.take(this.#caller, missing, this.#client);
     if (waiting !== undefined) return waiting.then(() => this.#granted(missing));
     this.#heldBytes += missing;
     return undefined;
@@ -212,5 +215,5 @@ export class ReadLease {
 }
 
 function callerLeft(): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'The caller left before there was memory for the query.');
+  return new ServiceError('ServiceUnavailable', 'The client disconnected before there was memory for the query.');
 }

@@ -1,6 +1,8 @@
 import { isRead } from '../../arrow/results/result-framing.ts';
 import type { GuardedSql, Query } from '../../model/query.ts';
 import type { TableState } from '../../model/table.ts';
+import { diffVersions } from '../diffs/diff-versions.ts';
+import type { DiffRequest } from '../diffs/diff-versions.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { QueryTimeout } from '../native/query-deadline.ts';
 import type { EngineParts } from '../parts.ts';
@@ -39,6 +41,8 @@ export function createRowsEngine(parts: EngineParts) {
         return { rows, version };
       });
     },
+    /** Which rows of two versions differ. */
+    diff: async (request: DiffRequest, timeout: QueryTimeout) => diffVersions(parts, request, timeout),
     async explain(state: TableState, query: Query, verbose: boolean, timeout: QueryTimeout) {
       return runOnce(parts, timeout, async () =>
         tables.use(state, async (table) => explainQuery(parts, table, query, { location: state.location, verbose })),

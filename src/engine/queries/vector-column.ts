@@ -54,11 +54,11 @@ function requireNamed(schema: Schema, path: FieldPath, dimension: number): Candi
   const name = quotePath(path);
   if (type === undefined) {
     throw invalidInput(
-      `The column ${name} is not a vector that can be searched.`,
-      `It is ${describeType(field.type)}; a vector is a fixed-size list of floats or of uint8.`,
+      `The column ${name} is not a vector column.`,
+      `It has the type ${describeType(field.type)}; a vector is a fixed-size list of floats or uint8.`,
     );
   }
-  throw invalidInput(`The query vector has ${dimension} dimensions, and the column ${name} has ${type.dimension}.`);
+  throw invalidInput(`The query vector has ${dimension} dimensions; the column ${name} has ${type.dimension}.`);
 }
 
 function requireOnlyCandidate(schema: Schema, dimension: number): Candidate {
@@ -68,11 +68,11 @@ function requireOnlyCandidate(schema: Schema, dimension: number): Candidate {
   if (only !== undefined && fitting.length === 1) return only;
   if (fitting.length > 1) {
     throw invalidInput(
-      `Several columns are vectors of ${dimension} dimensions: ${list(fitting)}.`,
-      'Name one of them as vector_column.',
+      `Several vector columns have ${dimension} dimensions: ${list(fitting)}.`,
+      'Set vector_column to one of them.',
     );
   }
-  const others = candidates.length === 0 ? 'It has no vector column.' : `Its vectors are ${list(candidates)}.`;
+  const others = candidates.length === 0 ? 'It has no vector column.' : `Its vector columns are ${list(candidates)}.`;
   throw invalidInput(`The table has no vector column of ${dimension} dimensions.`, others);
 }
 
@@ -102,9 +102,9 @@ function requireValuesFit(vectors: Query['vectors'], type: VectorType, path: Fie
   for (const vector of vectors) {
     const odd = vector.find((value) => !fits(value));
     if (odd === undefined) continue;
-    const range = type.isBytes ? 'a whole number from 0 to 255' : 'a 32-bit float';
+    const range = type.isBytes ? 'whole numbers from 0 to 255' : '32-bit floats';
     throw invalidInput(
-      `The query vector has the value ${odd}, which is not ${range}, as the column ${quotePath(path)} needs.`,
+      `The query vector has the value ${odd}; values for the column ${quotePath(path)} must be ${range}.`,
     );
   }
 }

@@ -9,12 +9,14 @@ import type { OpenTables } from './open-tables.ts';
 export function createLifecycleEngine({ tables, storages, release }: EngineParts) {
   return {
     hasData: async (location: TableLocation) => (await tables.findLatestVersion({ location })) !== undefined,
-    /** Creates the storage root of a new database. */
+    /** Creates the storage root of a new database, or a folder for tables below one. */
     async ensureRoot(root: string) {
       requireRootSupport(root, release);
       await storages.of(root).ensureRoot();
     },
     locate: async (root: string, location: string) => locateTable(storages, root, location),
+    /** The same for a table that is to be there: refuses a path where something is. */
+    locateNew: async (root: string, location: string) => locateNewTable(storages, root, location),
     /** Refuses a version that refers to files outside of the table's directory. */
     refuseForeignFiles: async (location: TableLocation, version: number) =>
       storages.of(location.root).refuseForeignFiles(location, version),
@@ -56,8 +58,21 @@ const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}$/;
 export async function locateTable(storages: Storages, root: string, location: string): Promise<TableLocation> {
   const base = root.replace(/\/+$/, '');
   const segments = readSegments(base, location);
-  const directory = segments.at(-1) ?? '';
   await storages.of(base).requirePlainDirectory(segments);
+  return toLocation(base, segments);
+}
+
+async function locateNewTable(storages: Storages, root: string, location: string): Promise<TableLocation> {
+  const base = root.replace(/\/+$/, '');
+  const segments = readSegments(base, location);
+  const storage = storages.of(base);
+  await storage.requireRoot();
+  await storage.requireUnused(segments);
+  return toLocation(base, segments);
+}
+
+function toLocation(base: string, segments: readonly string[]): TableLocation {
+  const directory = segments.at(-1) ?? '';
   const folders = segments.slice(0, -1);
   return { kind: 'listed', root: [base, ...folders].join('/'), directory: directory.slice(0, -ENDING.length) };
 }
@@ -70,7 +85,7 @@ function readSegments(base: string, location: string): readonly string[] {
   const tables = segments.filter((segment) => segment.endsWith(ENDING));
   if (isPlain && tables.length === 1 && segments.at(-1)?.endsWith(ENDING) === true) return segments;
   throw invalidInput(
-    'The location cannot be that of a table of this database.',
-    'Give the path of a Lance directory from the storage root of the database on, without links or steps upward.',
+    'The location is not valid for a table of this database.',
+    'Give the path of a Lance directory relative to the storage root of the database, without links or "..".',
   );
 }

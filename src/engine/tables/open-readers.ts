@@ -16,10 +16,15 @@ export class OpenReaders {
 
   /** Passes the files on; the version counts as being read until their end, or until the reader stops. */
   track(location: TableLocation, version: number, files: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+    const release = this.hold(location, version);
+    return { [Symbol.asyncIterator]: () => releasing(files[Symbol.asyncIterator](), release) };
+  }
+
+  /** The version counts as being read until the returned function is called. */
+  hold(location: TableLocation, version: number): () => void {
     const reader = { table: locationKey(location), version, sinceMilliseconds: performance.now() };
     this.#readers.add(reader);
-    const release = (): void => void this.#readers.delete(reader);
-    return { [Symbol.asyncIterator]: () => releasing(files[Symbol.asyncIterator](), release) };
+    return () => void this.#readers.delete(reader);
   }
 
   oldestVersion(location: TableLocation): number | undefined {

@@ -89,17 +89,9 @@ export class OpenTables {
    * stamp that is not settled may be that of the next commit too.
    */
   identify(ref: TableRef): ContentIdentity | undefined | Promise<ContentIdentity | undefined> {
-    const key = branchKey(ref.location, ref.branch);
-    const watch = this.#watches.get(key);
+    const watch = this.#watches.get(branchKey(ref.location, ref.branch));
     if (watch !== undefined) return this.#identify(ref, watch);
-    const { location, branch } = ref;
-    return this.storages
-      .of(location.root)
-      .watchVersions(location, branch)
-      .then((opened) => {
-        this.#watches.set(key, opened);
-        return this.#identify(ref, opened);
-      });
+    return this.#openWatch(ref).then((opened) => this.#identify(ref, opened));
   }
 
   async describe(ref: TableRef) {
@@ -159,7 +151,7 @@ export class OpenTables {
     if (restoreVersion !== undefined) {
       const base = baseVersion ?? (await this.usePrivate(target, async (table) => table.version()));
       if (await restoreVersion(target.location, target.branch, { version, baseVersion: base })) return base + 1;
-      throw restoreConflict(base);
+      throw versionConflict(base);
     }
     return this.usePrivate({ ...target, version }, async ({ native }) => {
       await engineCall(async () => native.restore());
@@ -230,7 +222,7 @@ export class OpenTables {
       this.evict(location);
       shared.release();
     }
-    throw new ServiceError('ServiceUnavailable', 'The table is being removed and made again too often to be read.', {
+    throw new ServiceError('ServiceUnavailable', 'The table is being dropped and created again too often to be read.', {
       retryAfterSeconds: 1,
     });
   }
@@ -252,13 +244,21 @@ export class OpenTables {
 
   async #openShared(location: TableLocation): Promise<SharedTable> {
     const native = await this.#connections.openTable(location);
-    return SharedTable.open(native, await this.storages.of(location.root).watchVersions(location));
+    const known = this.#watches.get(branchKey(location, undefined));
+    return SharedTable.open(native, known ?? (await this.#openWatch({ location })));
+  }
+
+  /** One for each branch: the stamps that it reads are shared. */
+  async #openWatch({ location, branch }: TableRef): Promise<VersionWatch> {
+    const watch = await this.storages.of(location.root).watchVersions(location, branch);
+    this.#watches.set(branchKey(location, branch), watch);
+    return watch;
   }
 }
 
-function restoreConflict(base: number): ServiceError {
-  const cause = new Error(`Concurrent modification: version ${base} is not the latest any more.`);
-  return new ServiceError('ConcurrentModification', 'Another write has changed the table meanwhile.', { cause });
+export function versionConflict(base: number): ServiceError {
+  const cause = new Error(`Concurrent modification: version ${base} is no longer the latest.`);
+  return new ServiceError('ConcurrentModification', 'Another write changed the table in the meantime.', { cause });
 }
 
 /** `undefined` for the main branch. */

@@ -24,7 +24,7 @@ export class RecordedTables {
   readonly #connections: Connections;
   readonly #settings: RecordedSettings;
   readonly #open: LRUCache<string, Promise<RecordedTable>>;
-  /** When the store was asked for later versions; of a table that is new here, when it was first read. */
+  /** When the store was asked for later versions: by a poll, or by opening the table. */
   readonly #polledAt: LRUCache<string, number>;
 
   constructor(connections: Connections, settings: RecordedSettings) {
@@ -37,7 +37,7 @@ export class RecordedTables {
   /** At the recorded version or a later one that was recorded meanwhile; to be released. `undefined`: it is not there. */
   async acquire(location: TableLocation, recorded: RecordedVersion): Promise<RecordedTable | undefined> {
     for (;;) {
-      const table = await this.#find(location);
+      const table = await this.#find(location, recorded);
       if (!table.acquire()) continue;
       try {
         await table.moveTo(recorded.version);
@@ -59,8 +59,11 @@ export class RecordedTables {
     const polledAt = this.#polledAt.get(key);
     if (polledAt !== undefined && now - polledAt < this.#settings.pollSeconds * 1000) return;
     this.#polledAt.set(key, now);
+    // A table that is not open is about to be, unless the result is cached: one opening serves both.
+    const isNew = polledAt === undefined && !this.#open.has(key);
+    const polled = isNew ? this.#find(location, recorded) : this.#poll(location, recorded);
     // Whatever fails here is met by the next read, or by the next poll.
-    if (polledAt !== undefined) void this.#poll(location, recorded).catch(() => {});
+    polled.catch(() => {});
   }
 
   evict(location: TableLocation): void {
@@ -74,11 +77,12 @@ export class RecordedTables {
     this.#open.clear();
   }
 
-  async #find(location: TableLocation): Promise<RecordedTable> {
+  async #find(location: TableLocation, recorded: RecordedVersion): Promise<RecordedTable> {
     const key = locationKey(location);
     let opening = this.#open.get(key);
     if (opening === undefined) {
-      opening = this.#connections.openTable(location).then((native) => new RecordedTable(native));
+      this.#polledAt.set(key, performance.now());
+      opening = this.#openLatest(location, recorded);
       this.#open.set(key, opening);
     }
     try {
@@ -89,14 +93,26 @@ export class RecordedTables {
     }
   }
 
-  async #poll(location: TableLocation, { tableId, version }: RecordedVersion): Promise<void> {
+  /** A table that is opened again and again, because many others are read, is polled by that. */
+  async #openLatest(location: TableLocation, recorded: RecordedVersion): Promise<RecordedTable> {
+    const native = await this.#connections.openTable(location);
+    const latest = await readVersion(native);
+    // Readers do not wait for the catalog.
+    this.#report(latest, recorded).catch(() => {});
+    return new RecordedTable(native);
+  }
+
+  async #poll(location: TableLocation, recorded: RecordedVersion): Promise<void> {
     const native = await this.#connections.openTable(location);
     try {
-      const latest = await readVersion(native);
-      if (latest > version) await this.#settings.onLaterVersion(tableId, latest);
+      await this.#report(await readVersion(native), recorded);
     } finally {
       native.close();
     }
+  }
+
+  async #report(latest: number, { tableId, version }: RecordedVersion): Promise<void> {
+    if (latest > version) await this.#settings.onLaterVersion(tableId, latest);
   }
 }
 

@@ -46,7 +46,7 @@ export class ManifestTrials {
   async require(manifest: TrialManifest): Promise<void> {
     const ending = await this.#limit(async () => this.#try(manifest));
     if (ending === 'late') {
-      const message = `The manifest could not be tried within ${this.#settings.seconds} seconds; nothing was committed.`;
+      const message = `The manifest could not be checked within ${this.#settings.seconds} s; nothing was committed.`;
       throw new ServiceError('ServiceUnavailable', message, { retryAfterSeconds: 1 });
     }
     if (ending !== 'died' && ending.version === manifest.version) return;

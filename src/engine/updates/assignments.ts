@@ -108,7 +108,7 @@ function requireStruct(field: Field, path: FieldPath, assigned: ReadonlyMap<stri
   const outer = quotePath(path);
   throw invalidInput(
     `The field ${inside} cannot be updated, because ${outer} is a list or a map.`,
-    `Update the whole of ${outer}.`,
+    `Update ${outer} as a whole.`,
   );
 }
 
@@ -131,7 +131,7 @@ function requireNullable(child: Field, parent: FieldPath): void {
 /** JSON columns hold a binary form, which the engine's SQL cannot produce: it would store the text. */
 function requireNull(expression: GuardedSql, path: FieldPath): string {
   if (/^[\s(]*null[\s)]*$/i.test(expression)) return expression;
-  throw invalidInput(`The field ${quotePath(path)} holds JSON, which can only be set to NULL by an update.`);
+  throw invalidInput(`The field ${quotePath(path)} contains JSON, which an update can only set to NULL.`);
 }
 
 function isJson(field: Field): boolean {

@@ -1,13 +1,13 @@
-import { ServiceError } from '../../errors/service-error.ts';
 import { sqlFieldReference } from '../../model/field-path.ts';
 import type { Schema } from '../../model/schema.ts';
 import type { MultiCommitPlan } from '../commits/commit-plan.ts';
+import { CommitSequence } from '../commits/commit-sequence.ts';
 import { planRecomputation } from '../computed/recompute.ts';
 import { firstAddressOf, toColumnValues } from '../computed/recomputing-update.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
-import { readSchema, readVersion } from '../tables/table-handle.ts';
+import { readSchema } from '../tables/table-handle.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
 import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
 import { findCrossedColumns, mayCross, readCopies } from '../workarounds/cross-references.ts';
@@ -26,66 +26,44 @@ export function planCrossedUpdate(
   { assignments, predicate }: UpdateRequest,
 ): MultiCommitPlan<UpdatedRows> | undefined {
   if (!mayCross(assignments)) return undefined;
-  const { tables, release, sqlLimits } = parts;
-  let prepared: Prepared | undefined;
+  const { release, sqlLimits } = parts;
+  let commits: CommitSequence | undefined;
   return {
     async prepare() {
-      const native = await tables.openPrivate(target);
-      prepared = { native, baseVersion: await readVersion(native), commits: 0 };
+      commits = await CommitSequence.open(parts, target);
+      const { native } = commits;
       const schema = await readSchema(native);
       refuseAmbiguousNames(schema, [predicate]);
       const { tree } = planRecomputation(toAssignmentTree(assignments), schema, sqlLimits);
       // The engine refuses a query that reads no column.
       const read = schema.fields.slice(0, 1).map(({ name }): [string, string] => [READ, sqlFieldReference([name])]);
       await tryExpressions(native, [...toColumnUpdates(tree, schema), ...read], predicate);
-      return prepared;
+      return commits;
     },
     async write() {
-      if (prepared === undefined) throw new Error('The update was not prepared.');
-      const { native } = prepared;
+      if (commits === undefined) throw new Error('The update was not prepared.');
+      const { native } = commits;
       const before = await readSchema(native);
       const { tree, after } = planRecomputation(toAssignmentTree(assignments), before, sqlLimits);
       const copies = nameCopies(findCrossedColumns(tree, before), before);
       const copied = [...copies].map(([column, name]) => ({ name, valueSql: sqlFieldReference([column]) }));
-      if (copied.length > 0) await commit(prepared, async () => native.addColumns(copied));
+      if (copied.length > 0) await commits.commit(async () => native.addColumns(copied));
       const schema = await readSchema(native);
       const updates = toColumnUpdates(readCopies(tree, copies, schema), schema);
       const guarded = predicate === undefined ? null : keepNullStructs(predicate, schema, release);
-      const updated = await commit(prepared, async () => native.update(guarded, updates));
+      const updated = await commits.commit(async () => native.update(guarded, updates));
       const outcome = { rowsUpdated: updated.rowsUpdated };
       let { version } = updated;
       if (after.length > 0 && outcome.rowsUpdated > 0) {
         const written = `(_rowaddr >= ${await firstAddressOf(parts, target, version)})`;
         const computed = toColumnValues(after);
-        ({ version } = await commit(prepared, async () => native.update(written, computed)));
+        ({ version } = await commits.commit(async () => native.update(written, computed)));
       }
-      if (copied.length > 0)
-        ({ version } = await commit(prepared, async () => native.dropColumns([...copies.values()])));
+      if (copied.length > 0) ({ version } = await commits.commit(async () => native.dropColumns([...copies.values()])));
       return { version, outcome };
     },
-    close: () => prepared?.native.close(),
+    close: () => commits?.native.close(),
   };
-}
-
-interface Prepared {
-  readonly native: NativeTable;
-  readonly baseVersion: number;
-  /** How many were made. */
-  commits: number;
-}
-
-/** A commit of another program in between may have changed values that were copied already. */
-async function commit<Made extends { readonly version: number }>(
-  prepared: Prepared,
-  call: () => Promise<Made>,
-): Promise<Made> {
-  const made = await engineCall(call);
-  prepared.commits += 1;
-  if (made.version === prepared.baseVersion + prepared.commits) return made;
-  throw new ServiceError('ConcurrentModification', 'Another program has changed the table during the update.', {
-    hint: 'Send the update again.',
-    retryAfterSeconds: 1,
-  });
 }
 
 /** Refuses what is wrong with any row before something is written. */
@@ -99,7 +77,8 @@ async function tryExpressions(native: NativeTable, expressions: [string, string]
 
 const NO_TIMEOUT = -1;
 
-function nameCopies(columns: readonly string[], schema: Schema): ReadonlyMap<string, string> {
+/** A name for a copy of each column that no column of the table has. */
+export function nameCopies(columns: readonly string[], schema: Schema): ReadonlyMap<string, string> {
   const taken = new Set(schema.fields.map(({ name }) => name.toLowerCase()));
   let number = 0;
   const nextName = (): string => {

@@ -89,7 +89,7 @@ async function refuseTagged(tables: OpenTables, location: TableLocation, branch:
   if (tag === undefined) return;
   throw new ServiceError(
     'InvalidTableState',
-    `The branch ${quoteForMessage(branch)} is kept by the tag ${quoteForMessage(tag.name)}.`,
+    `The branch ${quoteForMessage(branch)} is used by the tag ${quoteForMessage(tag.name)}.`,
     { hint: 'Delete the tag first.' },
   );
 }

@@ -9,6 +9,7 @@ import { readVersion } from '../tables/table-handle.ts';
 import type { TableRef, WriteTarget } from '../tables/table-handle.ts';
 import { createBranches, listBranchForks } from './branches.ts';
 import { createTags, listTagTargets } from './tags.ts';
+import type { Pin } from './tags.ts';
 
 export interface TableVersion {
   readonly version: number;
@@ -35,6 +36,13 @@ export function createVersionsEngine({ tables, storages }: EngineParts) {
     measure: async (location: TableLocation, { manifestPath }: TableVersion) =>
       storages.of(location.root).measureManifest(manifestPath),
     remove: async (target: WriteTarget, ranges: readonly VersionRange[]) => removeVersions(tables, target, ranges),
+    /** Refuses what `remove` refuses. Changes nothing. */
+    async findRemovable(target: WriteTarget, ranges: readonly VersionRange[]) {
+      const { doomed, latest } = await findDoomed(tables, target, ranges);
+      return { versions: doomed.map(({ version }) => version), latest };
+    },
+    /** Removes versions that `findRemovable` gave, and skips those that are gone or needed since. */
+    removeListed: async (target: WriteTarget, versions: readonly number[]) => removeListed(tables, target, versions),
     stats: async (state: TableState) => tables.use(state, async ({ native }) => engineCall(async () => native.stats())),
     /** Rows and bytes of the data files. */
     size: async (state: TableState) => readSize(tables, state),
@@ -84,10 +92,16 @@ async function requireVersion(tables: OpenTables, { location, branch, version: a
 
 /**
  * Removes the manifests of versions; the next cleanup sweeps data that no other version uses. The engine can only remove
- * all versions older than some time, so the manifests are removed here. Refuses the latest, and those that a tag or a
- * branch needs.
+ * all versions older than some time, so the manifests are removed here.
  */
 async function removeVersions(tables: OpenTables, target: WriteTarget, ranges: readonly VersionRange[]) {
+  const { doomed, latest } = await findDoomed(tables, target, ranges);
+  await removeManifests(tables, target, doomed);
+  return { count: doomed.length, latest };
+}
+
+/** Refuses the latest, and those that a tag or a branch needs. */
+async function findDoomed(tables: OpenTables, target: WriteTarget, ranges: readonly VersionRange[]) {
   const storage = tables.storages.of(target.location.root);
   const versions = await listVersions(tables, target);
   const latest = versions.at(-1)?.version ?? 0;
@@ -100,10 +114,22 @@ async function removeVersions(tables: OpenTables, target: WriteTarget, ranges: r
       'End the range before it, or drop the table.',
     );
   }
-  await refusePinned(tables, target, new Set(doomed.map(({ version }) => version)));
+  const [pin] = await listPins(tables, target, new Set(doomed.map(({ version }) => version)));
+  if (pin !== undefined) throw pinned(pin);
   refuseYoung(doomed, storage.retentionSecondsMin);
-  await storage.removeManifests(doomed.map(({ manifestPath }) => manifestPath));
-  return { count: doomed.length, latest };
+  return { doomed, latest };
+}
+
+async function removeListed(tables: OpenTables, target: WriteTarget, listed: readonly number[]): Promise<void> {
+  const wanted = new Set(listed);
+  for (const { version } of await listPins(tables, target, wanted)) wanted.delete(version);
+  const versions = await listVersions(tables, target);
+  const doomed = versions.slice(0, -1).filter(({ version }) => wanted.has(version));
+  await removeManifests(tables, target, doomed);
+}
+
+async function removeManifests(tables: OpenTables, { location }: WriteTarget, doomed: readonly TableVersion[]) {
+  await tables.storages.of(location.root).removeManifests(doomed.map(({ manifestPath }) => manifestPath));
 }
 
 /** A delayed commit of another writer could take the number of a version that is gone, and would seem to succeed. */
@@ -112,20 +138,27 @@ function refuseYoung(doomed: readonly TableVersion[], retentionSecondsMin: numbe
   if (newest === undefined || retentionSecondsMin === 0) return;
   const ageSeconds = Date.now() / 1000 - newest.committedAtMicroseconds / 1e6;
   if (ageSeconds >= retentionSecondsMin) return;
-  throw new ServiceError('InvalidTableState', `Version ${newest.version} is too young to be deleted.`, {
+  throw new ServiceError('InvalidTableState', `Version ${newest.version} is too recent to be deleted.`, {
     hint: `On an object store a version can be deleted ${retentionSecondsMin} s after its commit.`,
   });
 }
 
-async function refusePinned(tables: OpenTables, target: WriteTarget, doomed: ReadonlySet<number>): Promise<void> {
+/** What needs one of the versions. */
+async function listPins(
+  tables: OpenTables,
+  target: WriteTarget,
+  versions: ReadonlySet<number>,
+): Promise<readonly Pin[]> {
   const branch = target.branch === MAIN_BRANCH ? undefined : target.branch;
   const pins = [
     ...(await listTagTargets(tables, target.location)),
     ...(await listBranchForks(tables, target.location)),
   ];
-  const pin = pins.find((each) => each.branch === branch && doomed.has(each.version));
-  if (pin === undefined) return;
-  throw new ServiceError('InvalidTableState', `Version ${pin.version} is kept by the ${pin.kind} ${pin.name}.`, {
-    hint: `Delete the ${pin.kind} first, or leave the version out.`,
+  return pins.filter((pin) => pin.branch === branch && versions.has(pin.version));
+}
+
+function pinned({ version, kind, name }: Pin): ServiceError {
+  return new ServiceError('InvalidTableState', `Version ${version} is kept by the ${kind} ${name}.`, {
+    hint: `Delete the ${kind} first, or leave the version out.`,
   });
 }

@@ -36,8 +36,8 @@ function checkNames(expression: string, ambiguous: NamesByLower): void {
     const names = ambiguous.get(token.text.toLowerCase());
     if (names === undefined || names.includes(token.text)) continue;
     throw invalidInput(
-      `The name ${quoteForMessage(token.text)} could be any of the columns ${names.map(quoteForMessage).join(', ')}.`,
-      'Write it as the column is written.',
+      `The name ${quoteForMessage(token.text)} matches several columns: ${names.map(quoteForMessage).join(', ')}.`,
+      'Use the exact spelling of the column.',
     );
   }
 }

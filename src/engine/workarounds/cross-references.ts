@@ -14,6 +14,7 @@ import type { Assignment, AssignmentNode, AssignmentTree } from '../updates/assi
 
 /** Whether an expression may read a column that another one sets. Says yes too often, never too rarely. */
 export function mayCross(assignments: readonly Assignment[]): boolean {
+  if (assignments.length < 2) return false;
   const columns = new Set(assignments.map(({ path }) => path[0].toLowerCase()));
   return assignments.some(({ path, expression }) =>
     findReferences(expression, NO_COLUMNS).some(({ token: { text } }) => {
@@ -26,6 +27,7 @@ const NO_COLUMNS: Schema = { fields: [], metadata: new Map() };
 
 /** The updated columns that the expressions of others read. */
 export function findCrossedColumns(tree: AssignmentTree, schema: Schema): readonly string[] {
+  if (tree.size < 2) return [];
   const crossed = new Set<string>();
   for (const [column, node] of tree) {
     for (const expression of expressionsOf(node)) {

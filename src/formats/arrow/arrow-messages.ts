@@ -96,7 +96,7 @@ function readHead(view: DataView) {
 }
 
 /** Position of a field of a FlatBuffers table; `undefined` when it has its default. */
-function findField(view: DataView, table: number, field: number): number | undefined {
+export function findField(view: DataView, table: number, field: number): number | undefined {
   const offsets = table - view.getInt32(table, true);
   const entry = 4 + 2 * field;
   if (entry >= view.getUint16(offsets, true)) return undefined;
@@ -114,17 +114,17 @@ export function unreadableArrow(cause: unknown): ServiceError {
   const text = cause instanceof Error ? cause.message : '';
   if (text.includes('compression')) {
     const hint =
-      'With its columns as they are, "tiltyard import" loads it; to change them, write it without compression.';
+      '"tiltyard import" can load it without changing columns; to change them, write the file without compression.';
     return invalidInput('The buffers of the Arrow file are compressed.', hint, cause);
   }
   if (text.includes('Unrecognized type')) {
     const hint =
-      'Lists of 64-bit offsets, views, unions and run-end encoding cannot be changed on the way; with its columns as they are, "tiltyard import" loads the file if the server takes them.';
-    return invalidInput('The Arrow file has a column of a type that is not read here.', hint, cause);
+      'Large lists, views, unions and run-end encoding cannot be converted. "tiltyard import" can load the file without changing columns, if the server accepts their types.';
+    return invalidInput('The Arrow file has a column of an unsupported type.', hint, cause);
   }
   if (text === 'message too large') {
     return invalidInput('The Arrow file has a batch of more than 1 GiB.', 'Write it with smaller batches.', cause);
   }
-  const hint = 'Give a whole file, or the format that it has.';
-  return invalidInput('The input is not an Arrow IPC file or stream, or it is cut off.', hint, cause);
+  const hint = 'Give a complete file, or choose its actual format.';
+  return invalidInput('The input is not an Arrow IPC file or stream, or it is truncated.', hint, cause);
 }

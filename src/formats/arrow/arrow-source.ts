@@ -1,11 +1,10 @@
 import { RecordBatchReader } from 'apache-arrow';
-import type { Data, RecordBatch } from 'apache-arrow';
+import type { RecordBatch } from 'apache-arrow';
 import { Footer } from 'apache-arrow/ipc/metadata/file';
-import type { PlannedColumn, ReadPlan, Source, SourceBatch } from '../format.ts';
+import type { ReadPlan, Source, SourceBatch } from '../format.ts';
 import { readPieces } from '../input.ts';
 import type { Input } from '../input.ts';
-import { convertValues, makeBatch } from '../row-batches.ts';
-import { valuesOf } from '../types/values-of.ts';
+import { columnOf, makeBatch } from '../row-batches.ts';
 import { END_OF_STREAM, footerRange, isArrowFile, unreadableArrow } from './arrow-messages.ts';
 import { toSchemaBytes } from './arrow-stream.ts';
 
@@ -90,10 +89,4 @@ async function* readBatches(input: Input, { columns, schema, batchRows }: ReadPl
   } finally {
     await reader.cancel();
   }
-}
-
-function columnOf(batch: RecordBatch, column: PlannedColumn, row: number): Data {
-  const data = batch.data.children[batch.schema.fields.findIndex(({ name }) => name === column.source.name)];
-  if (data === undefined) throw new TypeError(`a batch without the column "${column.source.name}"`);
-  return column.convert === undefined ? data : convertValues(valuesOf(data), data.type, column, row);
 }

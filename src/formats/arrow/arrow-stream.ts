@@ -1,5 +1,5 @@
-import { Field, RecordBatchStreamWriter, Schema } from 'apache-arrow';
-import type { RecordBatch } from 'apache-arrow';
+import { DataType, Field, RecordBatchStreamWriter, Schema, Uint8, makeData } from 'apache-arrow';
+import type { Data, RecordBatch } from 'apache-arrow';
 import type { Batches } from '../format.ts';
 import { makeBatch } from '../row-batches.ts';
 import { buildData } from '../types/build-data.ts';
@@ -9,8 +9,36 @@ import { END_OF_STREAM } from './arrow-messages.ts';
 export function toStreamBytes(schema: Schema, batches: readonly RecordBatch[]): Uint8Array {
   const writer = new RecordBatchStreamWriter();
   writer.reset(undefined, schema);
-  for (const batch of batches) writer.write(batch);
+  for (const batch of batches) writer.write(withBoolValues(batch));
   return writer.finish().toUint8Array(true);
+}
+
+/**
+ * The package writes no values for booleans that are all null, and readers that check the length of buffers refuse that.
+ * As bytes they have at least as many as their bits need; the type is that of the schema.
+ */
+function withBoolValues(batch: RecordBatch): RecordBatch {
+  const { children, length } = batch.data;
+  if (!children.some(hasNullBools)) return batch;
+  return makeBatch(batch.schema, children.map(toWritable), length);
+}
+
+function hasNullBools(data: Data): boolean {
+  return isNullBools(data) || data.children.some(hasNullBools);
+}
+
+function isNullBools({ type, length, nullCount }: Data): boolean {
+  return DataType.isBool(type) && length > 0 && nullCount >= length;
+}
+
+function toWritable(data: Data): Data {
+  const { length, nullCount } = data;
+  if (isNullBools(data)) {
+    const nullBitmap = new Uint8Array(Math.ceil(length / 64) * 8);
+    return makeData({ type: new Uint8(), length, nullCount, nullBitmap, data: new Uint8Array(length) });
+  }
+  if (!hasNullBools(data)) return data;
+  return data.clone(data.type, data.offset, length, nullCount, data.buffers, data.children.map(toWritable));
 }
 
 /** The message of the schema, which starts a stream. */

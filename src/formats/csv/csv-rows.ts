@@ -71,7 +71,7 @@ export class CsvRows {
         if (!isLast && newline === -1) return undefined;
         if (text.startsWith('\r\n', end)) end += 1;
         if (end < text.length && text[end] !== '\n' && !text.startsWith(this.delimiter, end)) {
-          this.refuse('has text behind a closing quote');
+          this.refuse('has text after a closing quote');
         }
       } else {
         if (newline === -1 && !isLast) return undefined;
@@ -101,7 +101,7 @@ export class CsvRows {
   }
 
   private refuse(what: string): never {
-    const hint = 'Cells with the delimiter, a quote or a line break stand in quotes, and a quote inside is doubled.';
+    const hint = 'Quote cells that contain the delimiter, a quote or a line break, and double the quotes inside them.';
     throw invalidInput(`The row on line ${this.line} ${what}.`, hint);
   }
 }

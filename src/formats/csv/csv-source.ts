@@ -27,13 +27,14 @@ const GUESS_CHARACTERS = 65_536;
 export async function openCsv(input: Input, options: CsvOptions = {}): Promise<Source> {
   const { delimiter, rows } = await readSample(input, options);
   const [first] = rows;
-  if (first === undefined)
-    throw invalidInput('The CSV file is empty.', 'Its first row holds the names of the columns.');
+  if (first === undefined) throw invalidInput('The CSV file is empty.', 'The first row must have the column names.');
   const hasHeader = options.header ?? true;
   const names = hasHeader ? namesOf(first) : first.cells.map((_, index) => `column${index + 1}`);
   const layout: Layout = { delimiter, hasHeader, names };
+  const inferred = inferColumns(layout, rows.slice(hasHeader ? 1 : 0));
   return {
-    columns: inferColumns(layout, rows.slice(hasHeader ? 1 : 0)),
+    columns: inferred.map((column, index) => new Field(names[index] ?? '', column.plainType(), true)),
+    findings: new Map(inferred.map((column, index) => [names[index] ?? '', column.finding()])),
     batches: (plan) => toBatches(readRows(input, layout, plan.columns), plan),
   };
 }
@@ -56,17 +57,17 @@ function namesOf({ cells }: CsvRow): readonly string[] {
   const names = cells.map((cell, index) => (cell === null || cell.trim() === '' ? `column${index + 1}` : cell.trim()));
   const twice = names.find((name, index) => names.indexOf(name) !== index);
   if (twice === undefined) return names;
-  throw invalidInput(`The header names the column "${twice}" twice.`, 'Column names must be unique.');
+  throw invalidInput(`The header has the column "${twice}" twice.`, 'Column names must be unique.');
 }
 
-function inferColumns(layout: Layout, rows: readonly CsvRow[]): readonly Field[] {
+function inferColumns(layout: Layout, rows: readonly CsvRow[]): readonly TypeInference[] {
   const inferred = layout.names.map(() => new TypeInference(true));
   for (const row of rows) {
     if (isBlank(row, layout)) continue;
     requireWidth(row, layout);
     for (const [index, column] of inferred.entries()) column.add(row.cells[index]);
   }
-  return inferred.map((column, index) => new Field(layout.names[index] ?? '', column.type(), true));
+  return inferred;
 }
 
 async function* readRows(input: Input, layout: Layout, planned: readonly PlannedColumn[]): AsyncGenerator<RowPiece> {
@@ -91,7 +92,6 @@ function isBlank({ cells }: CsvRow, { names }: Layout): boolean {
 
 function requireWidth({ cells, line }: CsvRow, { names }: Layout): void {
   if (cells.length === names.length) return;
-  const hint =
-    'Every row needs as many cells as the first. Check the delimiter, and that cells with it stand in quotes.';
-  throw invalidInput(`The row on line ${line} has ${cells.length} cells, the first row ${names.length}.`, hint);
+  const hint = 'Every row needs as many cells as the first. Check the delimiter, and quote cells that contain it.';
+  throw invalidInput(`The row on line ${line} has ${cells.length} cells; the first row has ${names.length}.`, hint);
 }

@@ -7,10 +7,13 @@ import { SAMPLE_ROWS, toBatches } from '../row-batches.ts';
 import type { RowPiece } from '../row-batches.ts';
 import { addFields } from '../types/infer-type.ts';
 import type { TypeInference } from '../types/infer-type.ts';
+import { ArrayElements } from './array-elements.ts';
+import type { ObjectText } from './array-elements.ts';
 import { isJsonObject, parseExactJson } from './exact-json.ts';
 import type { JsonObject } from './exact-json.ts';
 
-const LINE_CHARACTERS_MAX = 64 * 1024 * 1024;
+/** A line of NDJSON, or an element of an array. */
+const OBJECT_CHARACTERS_MAX = 64 * 1024 * 1024;
 
 export async function openNdjson(input: Input): Promise<Source> {
   const inferred = new Map<string, TypeInference>();
@@ -20,9 +23,11 @@ export async function openNdjson(input: Input): Promise<Source> {
     sampled += rows.length;
     if (sampled >= SAMPLE_ROWS) break;
   }
-  if (inferred.size === 0) throw invalidInput('The NDJSON file has no columns.', 'Every line is one JSON object.');
+  if (inferred.size === 0)
+    throw invalidInput('The JSON file has no columns.', 'Write one JSON object per line, or one array of objects.');
   return {
-    columns: [...inferred].map(([name, column]) => new Field(name, column.type(), true)),
+    columns: [...inferred].map(([name, column]) => new Field(name, column.plainType(), true)),
+    findings: new Map([...inferred].map(([name, column]) => [name, column.finding()])),
     isOpen: true,
     batches: (plan) => toBatches(readRows(input, plan.columns, [...inferred.keys()]), plan),
   };
@@ -48,24 +53,56 @@ async function* readRows(
 function requireKnown(value: object, known: ReadonlySet<string>, line: number): void {
   const unknown = Object.keys(value).find((name) => !known.has(name));
   if (unknown === undefined) return;
-  const hint = 'Name the column with its type, or say that it is to be skipped.';
-  throw invalidInput(`Line ${line} has a column "${unknown}" that the first lines lack.`, hint);
+  const hint = 'Give the type of the column, or skip it.';
+  throw invalidInput(`Line ${line} has a column "${unknown}" that the first lines do not have.`, hint);
 }
 
 async function* readObjects(input: Input) {
+  const texts = (await isArray(input)) ? readElements(input) : readLines(input);
+  for await (const { found, characters, endByte } of texts) {
+    const rows = found.map(({ line, source }) => ({ line, value: parseObject(source, line) }));
+    yield { rows, characters, endByte };
+  }
+}
+
+interface TextsPiece {
+  readonly found: readonly ObjectText[];
+  readonly characters: number;
+  readonly endByte: number;
+}
+
+/** A JSON file is often one array of objects. */
+async function isArray(input: Input): Promise<boolean> {
+  for await (const { text } of readText(input)) {
+    const start = text.trimStart();
+    if (start !== '') return start.startsWith('[');
+  }
+  return false;
+}
+
+async function* readElements(input: Input): AsyncGenerator<TextsPiece> {
+  const elements = new ArrayElements(refuseLine);
+  for await (const { text, endByte } of readText(input)) {
+    const found = elements.add(text);
+    const { line, source } = elements.unfinished;
+    if (source.length > OBJECT_CHARACTERS_MAX) refuseLine(line, 'begins an object that is longer than 64 MiB');
+    yield { found, characters: text.length, endByte };
+  }
+  elements.end();
+}
+
+async function* readLines(input: Input): AsyncGenerator<TextsPiece> {
   let rest = '';
   let line = 1;
   for await (const { text, endByte } of readText(input)) {
     const isLast = endByte === input.size && text === '';
     const lines = (rest + text).split('\n');
     rest = isLast ? '' : (lines.pop() ?? '');
-    if (rest.length > LINE_CHARACTERS_MAX) refuseLine(line + lines.length, 'is longer than 64 MiB');
+    if (rest.length > OBJECT_CHARACTERS_MAX) refuseLine(line + lines.length, 'is longer than 64 MiB');
     const first = line;
-    const rows = lines.flatMap((source, index) => {
-      return source.trim() === '' ? [] : [{ line: first + index, value: parseObject(source, first + index) }];
-    });
+    const found = lines.flatMap((source, index) => (source.trim() === '' ? [] : [{ line: first + index, source }]));
     line += lines.length;
-    yield { rows, characters: text.length, endByte };
+    yield { found, characters: text.length, endByte };
   }
 }
 
@@ -74,13 +111,13 @@ function parseObject(text: string, line: number): JsonObject {
   try {
     value = parseExactJson(text);
   } catch (error) {
-    refuseLine(line, text.trimStart().startsWith('[') ? 'begins a JSON array' : 'is not JSON', error);
+    refuseLine(line, 'is not valid JSON', error);
   }
   if (!isJsonObject(value)) refuseLine(line, 'is not a JSON object');
   return value;
 }
 
 function refuseLine(line: number, what: string, cause?: unknown): never {
-  const hint = 'In NDJSON every line is one JSON object: {"id": 1, "name": "a"}.';
+  const hint = 'Write one JSON object per line, {"id": 1, "name": "a"}, or one array of objects.';
   throw invalidInput(`Line ${line} ${what}.`, hint, cause);
 }

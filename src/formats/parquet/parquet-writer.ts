@@ -1,118 +1,125 @@
-import { DataType, Precision, TimeUnit } from 'apache-arrow';
-import type { Field, Int, Schema } from 'apache-arrow';
-import type { SchemaElement } from 'hyparquet';
-import { ByteWriter, ParquetWriter } from 'hyparquet-writer';
+import { DataType, DateUnit, Date_, Schema, TimeUnit, Timestamp } from 'apache-arrow';
+import type { Data, RecordBatch } from 'apache-arrow';
+import type { RecordBatch as ParquetBatch } from 'parquet-wasm';
 import { invalidInput } from '../../errors/service-error.ts';
-import { toSchemaBytes } from '../arrow/arrow-stream.ts';
+import { toStreamBytes } from '../arrow/arrow-stream.ts';
 import type { Batches } from '../format.ts';
-import { toBase64, valuesOf } from '../types/values-of.ts';
-import { toParquet } from './parquet-values.ts';
+import { makeBatch } from '../row-batches.ts';
+import { buildData, toBigInt } from '../types/build-data.ts';
+import { MILLISECONDS_PER_DAY } from '../types/times.ts';
+import { valuesOf } from '../types/values-of.ts';
+import { loadParquet } from './parquet-library.ts';
 
-/** Rows of a row group; batches are collected until then. */
-const GROUP_ROWS = 65_536;
+/** A row group is in memory until it is written. */
+const GROUP_BYTES = 32 * 1024 * 1024;
 
 /** The Arrow schema is kept beside the Parquet one, as by other writers of the Arrow family. */
 export async function* writeParquet(schema: Schema, batches: Batches): AsyncGenerator<Uint8Array> {
-  const elements = schema.fields.flatMap(toElements);
-  const writer = new ByteWriter();
-  const file = new ParquetWriter({
-    writer,
-    schema: [{ name: 'schema', num_children: schema.fields.length }, ...elements],
-    kvMetadata: [{ key: 'ARROW:schema', value: toBase64(toSchemaBytes(schema)) }],
-  });
-  const convert = schema.fields.map(({ type }) => toParquet(type));
-  let columns: unknown[][] = schema.fields.map(() => []);
-  let rows = 0;
-  const takeBytes = (): Uint8Array => {
-    const bytes = writer.getBytes().slice();
-    writer.index = 0;
-    return bytes;
+  const { Compression, Table, WriterPropertiesBuilder, transformParquetStream } = await loadParquet();
+  const toParquet = (batch: RecordBatch): ParquetBatch => {
+    const { schema: stored, data, numRows } = batch;
+    if (!data.children.some(lacksBits)) return fromStream(toStreamBytes(stored, [batch]));
+    const children = data.children.map((child) => buildData(child.type, [...valuesOf(child), someValue(child.type)]));
+    return fromStream(toStreamBytes(stored, [makeBatch(stored, children, numRows + 1)])).slice(0, numRows);
   };
-  const closeGroup = (): void => {
-    const columnData = schema.fields.map(({ name }, index) => ({ name, data: columns[index] ?? [] }));
-    // The writer returns a promise only when its bytes go elsewhere; these stay in memory until they are taken.
-    void file.write({ columnData, rowGroupSize: GROUP_ROWS });
-    columns = schema.fields.map(() => []);
-    rows = 0;
+  const fromStream = (stream: Uint8Array): ParquetBatch => {
+    const [batch] = Table.fromIPCStream(stream).recordBatches();
+    if (batch === undefined) throw new TypeError('a stream without a batch');
+    return batch;
   };
-  for await (const batch of batches) {
-    for (const [index, data] of batch.data.children.entries()) {
-      const column = columns[index];
-      for (const value of valuesOf(data)) column?.push(convert[index]?.(value));
-    }
-    rows += batch.numRows;
-    if (rows < GROUP_ROWS) continue;
-    closeGroup();
-    yield takeBytes();
+  const properties = new WriterPropertiesBuilder()
+    .setCompression(Compression.SNAPPY)
+    .setMaxRowGroupBytes(GROUP_BYTES)
+    .build();
+  const source = new Pulled(storedBatches(schema, batches), toParquet);
+  try {
+    const pieces: ReadableStream<Uint8Array> = await transformParquetStream(source.stream, properties);
+    const reader = pieces.getReader();
+    for (let next = await reader.read(); !next.done; next = await reader.read()) yield next.value;
+  } catch (cause) {
+    if (source.failure !== undefined) throw source.failure;
+    throw invalidInput('A column has a type that Parquet does not support.', 'Omit the column, or write Arrow.', cause);
   }
-  if (rows > 0) closeGroup();
-  void file.finish();
-  yield takeBytes();
+  // The writer ends its file where its input fails.
+  if (source.failure !== undefined) throw source.failure;
 }
 
-/** The elements of a Parquet schema for an Arrow field, parents before children. */
-function toElements({ name, type, nullable }: Field): readonly SchemaElement[] {
-  const element: SchemaElement = { name, repetition_type: nullable ? 'OPTIONAL' : 'REQUIRED' };
-  if (DataType.isList(type) || DataType.isFixedSizeList(type)) {
-    const [item] = type.children;
-    if (item === undefined) return refuseColumn(name);
-    return [{ ...element, num_children: 1, converted_type: 'LIST' }, ...repeated('list', { element: item })];
+/** The batches as a stream for the writer, which does not pass on why its input failed. */
+class Pulled {
+  failure: Error | undefined;
+  readonly stream: ReadableStream<ParquetBatch>;
+
+  constructor(batches: AsyncGenerator<RecordBatch>, toParquet: (batch: RecordBatch) => ParquetBatch) {
+    this.stream = new ReadableStream({
+      pull: async (controller) => {
+        try {
+          const next = await batches.next();
+          if (next.done === true) return controller.close();
+          controller.enqueue(toParquet(next.value));
+        } catch (error) {
+          this.failure = error instanceof Error ? error : new Error('The rows could not be read.', { cause: error });
+          controller.error(error);
+        }
+      },
+    });
   }
-  if (DataType.isMap(type)) {
-    const [key, value] = type.children[0]?.type.children ?? [];
-    if (key === undefined || value === undefined) return refuseColumn(name);
-    return [{ ...element, num_children: 1, converted_type: 'MAP' }, ...repeated('key_value', { key, value })];
+}
+
+/** At least one batch: the writer learns the schema from it. */
+async function* storedBatches(schema: Schema, batches: Batches): AsyncGenerator<RecordBatch> {
+  const fields = schema.fields.map((field) => field.clone({ type: storedType(field.type) }));
+  const stored = new Schema(fields, schema.metadata);
+  let isEmpty = true;
+  for await (const { data, numRows } of batches) {
+    if (numRows === 0) continue;
+    isEmpty = false;
+    yield makeBatch(stored, data.children.map(toStored), numRows);
   }
-  if (DataType.isStruct(type) && type.children.length > 0) {
-    return [{ ...element, num_children: type.children.length }, ...type.children.flatMap(toElements)];
+  if (isEmpty)
+    yield makeBatch(
+      stored,
+      fields.map(({ type }) => buildData(type, [])),
+      0,
+    );
+}
+
+/** `apache-arrow` writes no bits for booleans that are all null, which other readers of Arrow refuse. */
+function lacksBits({ type, length, nullCount, children }: Data): boolean {
+  return (DataType.isBool(type) && length > 0 && nullCount >= length) || children.some(lacksBits);
+}
+
+/** A value in which no boolean is null; its row is cut off again. */
+function someValue(type: DataType): unknown {
+  if (DataType.isBool(type)) return false;
+  if (DataType.isNull(type)) return null;
+  if (DataType.isUtf8(type) || DataType.isLargeUtf8(type)) return '';
+  if (DataType.isBinary(type) || DataType.isLargeBinary(type)) return new Uint8Array();
+  if (DataType.isFixedSizeBinary(type)) return new Uint8Array(type.byteWidth);
+  if (DataType.isFixedSizeList(type)) return Array.from({ length: type.listSize }, () => someValue(type.valueType));
+  if (DataType.isList(type)) return [someValue(type.valueType)];
+  if (DataType.isMap(type)) return [{ key: someValue(type.keyType), value: someValue(type.valueType) }];
+  if (DataType.isStruct(type)) {
+    return Object.fromEntries(type.children.map((child) => [child.name, someValue(child.type)]));
   }
-  const leaf = leafType(DataType.isDictionary(type) ? type.dictionary : type);
-  if (leaf === undefined) return refuseColumn(name);
-  return [{ ...element, ...leaf }];
+  return 0;
 }
 
-function repeated(name: string, children: Readonly<Record<string, Field>>): readonly SchemaElement[] {
-  const fields = Object.entries(children).map(([child, field]) => field.clone({ name: child }));
-  return [{ name, repetition_type: 'REPEATED', num_children: fields.length }, ...fields.flatMap(toElements)];
-}
-
-function leafType(type: DataType): Partial<SchemaElement> | undefined {
-  if (DataType.isBool(type)) return { type: 'BOOLEAN' };
-  if (DataType.isInt(type)) return integer(type);
-  if (DataType.isFloat(type)) return { type: type.precision === Precision.DOUBLE ? 'DOUBLE' : 'FLOAT' };
-  if (DataType.isUtf8(type) || DataType.isLargeUtf8(type)) return { type: 'BYTE_ARRAY', converted_type: 'UTF8' };
-  if (DataType.isBinary(type) || DataType.isLargeBinary(type) || DataType.isNull(type)) return { type: 'BYTE_ARRAY' };
-  if (DataType.isFixedSizeBinary(type)) return { type: 'FIXED_LEN_BYTE_ARRAY', type_length: type.byteWidth };
-  if (DataType.isDecimal(type)) {
-    const { precision, scale, bitWidth } = type;
-    return { type: 'FIXED_LEN_BYTE_ARRAY', type_length: bitWidth / 8, converted_type: 'DECIMAL', precision, scale };
+/** Parquet has neither seconds nor milliseconds for days: other readers would see plain numbers. */
+function storedType(type: DataType): DataType {
+  if (DataType.isTimestamp(type) && type.unit === TimeUnit.SECOND) {
+    return new Timestamp(TimeUnit.MILLISECOND, type.timezone);
   }
-  if (DataType.isDate(type)) return { type: 'INT32', converted_type: 'DATE' };
-  if (DataType.isTime(type)) return time(type.unit);
-  if (DataType.isTimestamp(type)) return timestamp(type.unit, type.timezone !== null && type.timezone !== undefined);
-  return DataType.isDuration(type) ? { type: 'INT64' } : undefined;
+  return DataType.isDate(type) && type.unit === DateUnit.MILLISECOND ? new Date_(DateUnit.DAY) : type;
 }
 
-/** Signed integers of 32 and 64 bits are Parquet's own types. */
-function integer({ bitWidth, isSigned }: Int): Partial<SchemaElement> {
-  const type = bitWidth === 64 ? 'INT64' : 'INT32';
-  return isSigned && bitWidth >= 32 ? { type } : { type, converted_type: `${isSigned ? '' : 'U'}INT_${bitWidth}` };
-}
-
-function time(unit: TimeUnit): Partial<SchemaElement> {
-  if (unit === TimeUnit.NANOSECOND) {
-    return { type: 'INT64', logical_type: { type: 'TIME', isAdjustedToUTC: false, unit: 'NANOS' } };
-  }
-  if (unit === TimeUnit.MICROSECOND) return { type: 'INT64', converted_type: 'TIME_MICROS' };
-  return { type: 'INT32', converted_type: 'TIME_MILLIS' };
-}
-
-function timestamp(unit: TimeUnit, hasZone: boolean): Partial<SchemaElement> {
-  const name = unit === TimeUnit.NANOSECOND ? 'NANOS' : unit === TimeUnit.MICROSECOND ? 'MICROS' : 'MILLIS';
-  return { type: 'INT64', logical_type: { type: 'TIMESTAMP', isAdjustedToUTC: hasZone, unit: name } };
-}
-
-function refuseColumn(name: string): never {
-  const hint = 'Leave the column out, or write Arrow.';
-  throw invalidInput(`The column "${name}" has a type that Parquet cannot hold.`, hint);
+function toStored(data: Data): Data {
+  const type = storedType(data.type);
+  if (type === data.type) return data;
+  const convert = DataType.isDate(type)
+    ? (value: unknown) => Math.floor(Number(value) / MILLISECONDS_PER_DAY)
+    : (value: unknown) => toBigInt(value) * 1000n;
+  return buildData(
+    type,
+    valuesOf(data).map((value) => (value === null ? null : convert(value))),
+  );
 }

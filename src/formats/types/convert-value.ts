@@ -39,7 +39,7 @@ function timeConverter(type: DataType): Convert | undefined {
     return (value) => {
       const parsed = typeof value === 'string' ? parseTimestamp(value.trim()) : undefined;
       const count = parsed === undefined ? undefined : toUnits(parsed.seconds, parsed.nanoseconds, type.unit);
-      const wanted = 'a moment such as 2024-05-06T07:08:09Z in the unit of the column';
+      const wanted = 'a timestamp such as 2024-05-06T07:08:09Z, not finer than the unit of the column';
       return count ?? integerOf(value) ?? misfit(value, wanted);
     };
   }
@@ -49,7 +49,7 @@ function timeConverter(type: DataType): Convert | undefined {
       return count ?? misfit(value, 'a time such as 07:08:09');
     };
   }
-  if (DataType.isDuration(type)) return (value) => integerOf(value) ?? misfit(value, 'a count of the unit');
+  if (DataType.isDuration(type)) return (value) => integerOf(value) ?? misfit(value, 'a whole number');
   return undefined;
 }
 
@@ -130,7 +130,7 @@ const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?$/;
 function toDecimal(value: unknown, { precision, scale }: Decimal): bigint {
   const match = DECIMAL.exec(String(value).trim());
   const [, sign = '', whole = '', fraction = ''] = match ?? [];
-  const wanted = `a number with at most ${precision} digits, ${scale} of them behind the point`;
+  const wanted = `a number with at most ${precision} digits, ${scale} of them after the decimal point`;
   const places = Math.max(scale, 0);
   if (match === null || whole + fraction === '' || fraction.length > places) return misfit(value, wanted);
   const digits = BigInt(`${whole}${fraction.padEnd(places, '0')}`);
@@ -156,7 +156,7 @@ function toBytes(value: unknown, length: number | undefined): Uint8Array {
 function toDays(value: unknown): number {
   if (typeof value === 'number' && Number.isInteger(value)) return value;
   const text = typeof value === 'string' ? value.trim() : '';
-  return parseDate(text) ?? dayOfMidnight(text) ?? misfit(value, 'a day such as 2024-05-06');
+  return parseDate(text) ?? dayOfMidnight(text) ?? misfit(value, 'a date such as 2024-05-06');
 }
 
 function dayOfMidnight(text: string): number | undefined {
@@ -172,7 +172,8 @@ function toStruct(type: Struct): Convert {
     if (!isJsonObject(value)) return misfit(given, 'an object');
     const entries = Object.entries(value).map(([name, part]) => {
       const convert = converters.get(name);
-      if (convert === undefined) throw new ConversionError(`has a field ${JSON.stringify(name)} that its type has not`);
+      if (convert === undefined)
+        throw new ConversionError(`has a field ${JSON.stringify(name)} that its type does not have`);
       return [name, convert(part)] as const;
     });
     return Object.fromEntries(entries);
@@ -192,7 +193,7 @@ function fromJsonText(value: unknown): unknown {
 function toItems(value: unknown, length: number | undefined): readonly unknown[] {
   if (!Array.isArray(value)) return misfit(value, 'a list');
   if (length === undefined || value.length === length) return value;
-  throw new ConversionError(`has ${value.length} values where ${length} are wanted`);
+  throw new ConversionError(`has ${value.length} values instead of ${length}`);
 }
 
 function entriesOf(value: unknown): readonly JsonObject[] {
@@ -208,5 +209,5 @@ const SHOWN_CHARACTERS = 60;
 function misfit(value: unknown, wanted: string): never {
   const text = toText(value);
   const shown = text.length > SHOWN_CHARACTERS ? `${text.slice(0, SHOWN_CHARACTERS)}…` : text;
-  throw new ConversionError(`is ${JSON.stringify(shown)}, and should be ${wanted}`);
+  throw new ConversionError(`is ${JSON.stringify(shown)}; expected ${wanted}`);
 }

@@ -1,9 +1,11 @@
 import * as arrow from 'apache-arrow';
 import { LosslessNumber } from 'lossless-json';
+import type { Finding } from '../format.ts';
 import { isJsonObject, parseExactJson } from '../json/exact-json.ts';
 import { parseFloatText, SPECIAL_FLOAT } from './convert-value.ts';
 import { parseDate, parseTimestamp } from './times.ts';
 import { listOf, vectorOf } from './type-text.ts';
+import { formatCount } from '../../model/value-text.ts';
 
 type Kind = 'bool' | 'integer' | 'float' | 'special' | 'date' | 'timestamp' | 'zoned' | 'text' | 'list' | 'object';
 
@@ -22,6 +24,9 @@ export class TypeInference {
   private readonly isText: boolean;
   private items: TypeInference | undefined;
   private fractionDigits = 0;
+  private lists = 0;
+  private texts = 0;
+  private jsonTexts = 0;
 
   constructor(isText: boolean) {
     this.isText = isText;
@@ -50,6 +55,32 @@ export class TypeInference {
     return new arrow.Utf8();
   }
 
+  /** As `type`, but lists of numbers stay lists. */
+  plainType(): arrow.DataType {
+    const type = this.type();
+    return arrow.DataType.isFixedSizeList(type) ? listOf(this.itemType()) : type;
+  }
+
+  /** What the values have in common, for people. */
+  finding(): Finding {
+    const type = this.type();
+    const lists = this.seen.has('list') ? { count: this.lists, lengths: this.lengths } : undefined;
+    return { type, reason: this.reasonFor(type), lists };
+  }
+
+  private reasonFor(type: arrow.DataType): string {
+    if (this.seen.size === 0) return 'no values';
+    if (arrow.DataType.isFixedSizeList(type))
+      return `lists of ${formatCount(type.listSize)} ${type.listSize === 1 ? 'number' : 'numbers'} each`;
+    if (arrow.DataType.isList(type)) return this.lengths.size > 1 ? 'lists of different lengths' : 'lists';
+    if (arrow.DataType.isUtf8(type)) {
+      if (this.seen.size > 1) return 'values of different kinds';
+      return this.jsonTexts > 0 && this.jsonTexts === this.texts ? 'JSON objects, kept as text' : 'text';
+    }
+    const isZoned = arrow.DataType.isTimestamp(type) && type.timezone !== null;
+    return isZoned ? 'ISO timestamps with a zone' : (REASONS[type.typeId] ?? 'values of one kind');
+  }
+
   private kindOf(value: unknown): Kind {
     if (typeof value === 'string') return this.kindOfText(value);
     if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'float';
@@ -66,6 +97,8 @@ export class TypeInference {
       return timestamp.hasZone ? 'zoned' : 'timestamp';
     }
     if (SPECIAL_FLOAT.test(text)) return 'special';
+    this.texts += 1;
+    if (isJsonObjectText(text)) this.jsonTexts += 1;
     if (!this.isText) return 'text';
     if (/^(true|false)$/i.test(text)) return 'bool';
     if (PLAIN_INTEGER.test(text)) return fitsInt64(text) ? 'integer' : 'text';
@@ -88,6 +121,7 @@ export class TypeInference {
 
   private addList(list: readonly unknown[]): void {
     this.seen.add('list');
+    this.lists += 1;
     this.lengths.add(list.length);
     this.items ??= new TypeInference(false);
     for (const item of list) this.items.add(item);
@@ -95,15 +129,37 @@ export class TypeInference {
 
   /** Lists of numbers of one length are vectors. */
   private listType(): arrow.DataType {
-    const item = this.items?.type() ?? new arrow.Utf8();
+    const item = this.itemType();
     const [length = 0] = this.lengths;
     const isNumeric = arrow.DataType.isInt(item) || arrow.DataType.isFloat(item);
     const isVector = this.lengths.size === 1 && length > 0 && isNumeric;
     return isVector ? vectorOf(new arrow.Float(arrow.Precision.SINGLE), length) : listOf(item);
   }
 
+  private itemType(): arrow.DataType {
+    return this.items?.type() ?? new arrow.Utf8();
+  }
+
   private unit(): arrow.TimeUnit {
     return this.fractionDigits > 6 ? arrow.TimeUnit.NANOSECOND : arrow.TimeUnit.MICROSECOND;
+  }
+}
+
+const REASONS: Readonly<Partial<Record<arrow.Type, string>>> = {
+  [arrow.Type.Bool]: 'true and false',
+  [arrow.Type.Int]: 'whole numbers',
+  [arrow.Type.Float]: 'numbers',
+  [arrow.Type.Date]: 'ISO dates',
+  [arrow.Type.Timestamp]: 'ISO timestamps',
+  [arrow.Type.Struct]: 'objects',
+};
+
+function isJsonObjectText(text: string): boolean {
+  if (!text.startsWith('{') || !text.endsWith('}')) return false;
+  try {
+    return isJsonObject(JSON.parse(text));
+  } catch {
+    return false;
   }
 }
 

@@ -4,7 +4,7 @@ import { invalidInput } from '../../errors/service-error.ts';
 import { parseJson } from '../../model/strict-json.ts';
 
 const TYPE_HINT =
-  'Write bool, int64, float64, utf8, binary, date32, timestamp[us], decimal128(10, 2), float32[128] (a vector), list<int64> or struct<name: utf8>.';
+  'Write bool, int64, float64, utf8, binary, date32, timestamp[us], decimal128(10, 2), vector[128] or float32[128], list<int64> or struct<name: utf8>.';
 /** By the numbers of `arrow.TimeUnit`. */
 const UNITS = ['s', 'ms', 'us', 'ns'] as const;
 const DEPTH_MAX = 16;
@@ -42,6 +42,7 @@ const ALIASES: Readonly<Record<string, string>> = {
   integer: 'int64',
   float: 'float32',
   double: 'float64',
+  vector: 'float32',
   halffloat: 'float16',
   date: 'date32',
 };

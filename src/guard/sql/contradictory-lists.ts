@@ -20,8 +20,8 @@ export function refuseContradictoryLists(text: string, tokens: readonly SqlToken
     if (!lists.slice(0, at).some((other) => isContradiction(other, list))) continue;
     throw refuseAt(
       list.offset,
-      `two lists for ${quoteForMessage(list.operand)} leave nothing over`,
-      'Leave both out, and write IS NOT NULL or FALSE for what they mean together.',
+      `two lists for ${quoteForMessage(list.operand)} contradict each other or are always true together`,
+      'Write FALSE or IS NOT NULL instead of the two lists.',
     );
   }
 }

@@ -103,8 +103,8 @@ export const LINEAR_FUNCTIONS: ReadonlySet<string> = new Set(
   to_timestamp_seconds to_unixtime translate trunc upper uuid`.split(/\s+/),
 );
 
-const TOO_LONG = 'can make values of any length from a short text';
-const AGGREGATE = 'is about many rows, where an expression is about one';
+const TOO_LONG = 'can produce values of any length';
+const AGGREGATE = 'aggregates rows, but an expression is computed for one row at a time';
 
 const REFUSED: readonly (readonly [reason: string, hint: string, names: string])[] = [
   [
@@ -119,14 +119,14 @@ const REFUSED: readonly (readonly [reason: string, hint: string, names: string])
   ],
   [
     AGGREGATE,
-    'Ask for rows and compute over them in the client.',
+    'Query the rows and aggregate them in the client.',
     `avg sum count min max mean median stddev stddev_pop stddev_samp var var_pop var_samp array_agg string_agg
     approx_distinct approx_median approx_percentile_cont bool_and bool_or bit_and bit_or bit_xor corr covar_pop covar_samp
     first_value last_value nth_value row_number rank dense_rank percent_rank cume_dist ntile lag lead grouping unnest`,
   ],
-  ['begins a sub-query', 'Give the values themselves, for instance in an IN list.', 'values exists any all some'],
-  ['would hold the engine up', 'Leave it out.', 'sleep pg_sleep'],
-  ['tells about the server and not about the table', 'Leave it out.', 'version'],
+  ['starts a subquery', 'Give the values themselves, for example in an IN list.', 'values exists any all some'],
+  ['would block the engine', 'Remove it.', 'sleep pg_sleep'],
+  ['returns information about the server, not the table', 'Remove it.', 'version'],
 ];
 
 const quadratic: FunctionRule = { doublings: 0, charactersMax: QUADRATIC_CHARACTERS_MAX };
@@ -134,14 +134,14 @@ const quadraticAlias: FunctionRule = { ...quadratic, doublings: 1 };
 const pattern: FunctionRule = {
   ...quadratic,
   literalArgument: 2,
-  hint: 'Give the pattern as one text between single quotes.',
+  hint: 'Give the pattern as a string literal in single quotes.',
 };
 const jsonPath: FunctionRule = {
   ...quadratic,
   literalArgument: 2,
   literalOnce: '**',
   growth: 8,
-  hint: "Give the path as one text with at most one **, such as '$.a.b'.",
+  hint: "Give the path as a string literal with at most one **, such as '$.a.b'.",
 };
 const joining: FunctionRule = { doublings: 1, charactersMax: MULTIPLYING_CHARACTERS_MAX, multiplies: true };
 const wide: FunctionRule = { doublings: 0, charactersMax: Number.POSITIVE_INFINITY };
@@ -175,7 +175,7 @@ const RULES: ReadonlyMap<string, FunctionRule> = new Map<string, FunctionRule>([
     ...joining,
     growth: 'join',
     literalArgument: [2, 3],
-    hint: 'Give the separator as one text between single quotes.',
+    hint: 'Give the separator as a string literal in single quotes.',
   }),
   ...rules('lpad rpad', { ...counted, growth: 'pad' }),
   ...rules('repeat array_repeat list_repeat', { ...counted, growth: 'repeat', argumentsMax: 2 }),
@@ -187,7 +187,7 @@ const RULES: ReadonlyMap<string, FunctionRule> = new Map<string, FunctionRule>([
       literalArgument: [2, 3],
       argumentsMin: 3,
       argumentsMax: 3,
-      hint: 'Give what is replaced, at least one character, and its replacement as texts between single quotes.',
+      hint: 'Give the text to replace (at least one character) and its replacement as string literals in single quotes.',
     },
   ],
   ...rules('array_has array_has_any', { ...wide, growth: 0 }),
@@ -217,7 +217,7 @@ const RULES: ReadonlyMap<string, FunctionRule> = new Map<string, FunctionRule>([
   ...rules('cast try_cast safe_cast', { ...ALIAS, isCast: true }),
   // With fewer arguments these two make the engine panic; is_valid ignores all but the first.
   ['is_valid', { ...LINEAR, argumentsMin: 1, argumentsMax: 1, hint: 'Give one field.' }],
-  ['get_field', { ...LINEAR, argumentsMin: 2, hint: 'Give a struct and the name of a field as text.' }],
+  ['get_field', { ...LINEAR, argumentsMin: 2, hint: 'Give a struct and the name of a field as a string literal.' }],
   [
     'arrow_cast',
     {
@@ -227,7 +227,7 @@ const RULES: ReadonlyMap<string, FunctionRule> = new Map<string, FunctionRule>([
       literalNumberMax: FIXED_SIZE_MAX,
       argumentsMin: 2,
       argumentsMax: 2,
-      hint: `Give a value and the name of a type as one text, such as 'Int64', with at most ${FIXED_SIZE_MAX} items.`,
+      hint: `Give a value and the name of a type as a string literal, such as 'Int64', with at most ${FIXED_SIZE_MAX} items.`,
     },
   ],
 ]);

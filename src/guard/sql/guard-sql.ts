@@ -1,6 +1,10 @@
 import type { SqlLimits } from '../../model/limits.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
+import { formatByteLimit, formatCount } from '../../model/value-text.ts';
+import type { TextOrigin } from './cost-budget.ts';
+import { rewriteCase, writeCalls, writeCondition } from './rewrite/rewrite-case.ts';
+import type { RewrittenSql } from './rewrite/rewrite-case.ts';
 import { refuseContradictoryLists } from './contradictory-lists.ts';
 import { measureGrowth } from './growth.ts';
 import type { Growth } from './growth.ts';
@@ -15,22 +19,26 @@ import type { SqlToken } from './tokenizer.ts';
  * parentheses: the engine stops where an expression ends, and so can neither drop a tail nor read on.
  */
 export function guardSql(text: string, use: SqlUse, limits: SqlLimits): GuardedSql {
+  let rewritten: RewrittenSql | undefined;
   try {
     checkText(text, limits);
-    const tokens = parse(text, limits);
-    refuseContradictoryLists(text, tokens, use.name === 'filter' || use.name === 'predicate');
+    rewritten = rewriteCase(text, limits.charactersMax, use.withoutCalls === true ? writeCondition : writeCalls);
+    const known = rewritten?.text ?? text;
+    const tokens = parse(known, limits, rewritten === undefined ? 'usual' : 'rewritten');
+    refuseContradictoryLists(known, tokens, use.name === 'filter' || use.name === 'predicate');
     refuseGrowth(tokens, use, limits);
   } catch (error) {
-    if (error instanceof SqlRefusal) throw invalidSql(error, text, use);
-    throw error;
+    if (!(error instanceof SqlRefusal)) throw error;
+    const offset = rewritten?.toOriginal(error.offset) ?? error.offset;
+    throw invalidSql(refuseAt(offset, error.message, error.hint), text, use);
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The parser took every token and found it complete.
-  return `(${text})` as GuardedSql;
+  return `(${rewritten?.text ?? text})` as GuardedSql;
 }
 
-function parse(text: string, limits: SqlLimits): readonly SqlToken[] {
+function parse(text: string, limits: SqlLimits, origin: TextOrigin): readonly SqlToken[] {
   const reader = new TokenReader(text);
-  const parser = new SqlParser(limits);
+  const parser = new SqlParser(limits, origin);
   const tokens: SqlToken[] = [];
   for (let token = reader.next(false); token !== undefined; token = reader.next(parser.isAtItem)) {
     parser.read(token);
@@ -72,8 +80,8 @@ function refuseGrowth(
   const bytesMax = name === 'expression' ? constantBytesMax : computedBytesMax;
   if (growth.factor > growthMax) {
     const { name: by, offset } = growth.by.factor;
-    const reason = `${quoteForMessage(by)} makes values up to ${Math.ceil(growth.factor)} times as long as a column`;
-    const hint = `Name the same column less often, or lower a count: at most ${growthMax} times is possible.`;
+    const reason = `${quoteForMessage(by)} produces values up to ${Math.ceil(growth.factor)} times as long as a column`;
+    const hint = `Use the same column fewer times, or lower a count: at most ${growthMax} times is allowed.`;
     throw refuseAt(offset, reason, hint);
   }
   if (growth.bytes > bytesMax) throw tooLong(growth.by.bytes, growth.bytes, bytesMax);
@@ -83,18 +91,22 @@ function refuseGrowth(
 }
 
 function tooLong({ name, offset }: Growth['by']['bytes'], bytes: number, bytesMax: number): SqlRefusal {
-  const reason = `${quoteForMessage(name)} makes values of up to ${Math.ceil(bytes)} bytes out of literals`;
+  const reason = `${quoteForMessage(name)} produces values of up to ${formatCount(Math.ceil(bytes))} bytes from literals`;
   return refuseAt(
     offset,
     reason,
-    `Give shorter texts and lists, and lower counts: at most ${bytesMax} bytes are possible.`,
+    `Use shorter strings and lists, and lower counts: at most ${formatByteLimit(bytesMax)} are allowed.`,
   );
 }
 
 function checkText(text: string, limits: SqlLimits): void {
   if (text.length > limits.charactersMax) {
-    throw refuseAt(0, `the text is longer than ${limits.charactersMax} characters`, 'Ask in several requests.');
+    throw refuseAt(
+      0,
+      `the text is longer than ${formatCount(limits.charactersMax)} characters`,
+      'Use several requests.',
+    );
   }
   const half = /\p{Surrogate}/u.exec(text);
-  if (half !== null) throw refuseAt(half.index, 'half of a surrogate pair stands alone', 'Send well-formed Unicode.');
+  if (half !== null) throw refuseAt(half.index, 'there is an unpaired surrogate', 'Send well-formed Unicode.');
 }

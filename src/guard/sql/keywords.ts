@@ -21,19 +21,18 @@ export const INTERVAL_UNITS: ReadonlySet<string> = new Set(UNITS.flatMap((unit) 
 export const TYPE_WORDS: ReadonlySet<string> = new Set('UNSIGNED PRECISION VARYING WITH WITHOUT TIME ZONE'.split(' '));
 
 const STATEMENT: Fault = [
-  'a statement or a sub-query is not accepted',
-  'Give one expression and nothing else; a field of that name is written in backticks.',
+  'statements and subqueries are not accepted',
+  'Give a single expression; write a field of that name in backticks.',
 ];
 const CLAUSE: Fault = [
   'the engine would ignore this clause',
-  'Leave it out; an expression is about one row at a time.',
+  'Remove it; an expression is computed for one row at a time.',
 ];
 const PATTERN: Fault = [UNKNOWN_OPERATOR, 'Use LIKE, or regexp_like(text, pattern).'];
 
 /** Refused where a value is expected. */
 export const REFUSED_VALUES: ReadonlyMap<string, Fault> = new Map<string, Fault>([
   ...named('SELECT FROM WHERE UNION INTERSECT EXCEPT HAVING EXISTS ANY ALL SOME', STATEMENT),
-  ['CASE', ['the engine cannot evaluate CASE', 'Use coalesce, nullif or nvl2.']],
   ['DISTINCT', CLAUSE],
 ]);
 
@@ -42,7 +41,7 @@ export const REFUSED_OPERATORS: ReadonlyMap<string, Fault> = new Map<string, Fau
   ...named('SELECT FROM WHERE UNION INTERSECT EXCEPT GROUP HAVING LIMIT OFFSET', STATEMENT),
   ...named('OVER FILTER WITHIN ORDER IGNORE RESPECT FORMAT ARRAY COLLATE', CLAUSE),
   ...named('SIMILAR RLIKE REGEXP', PATTERN),
-  ['AS', ['a name cannot be given here', 'Give one expression and nothing else.']],
+  ['AS', ['an alias is not allowed here', 'Give a single expression.']],
 ]);
 
 /** The same value for each of the names, which spaces separate. */

@@ -1,5 +1,6 @@
 import type { SqlLimits } from '../../model/limits.ts';
 import { CostBudget } from './cost-budget.ts';
+import type { TextOrigin } from './cost-budget.ts';
 import type { ScopeKind, SqlScope } from './scope.ts';
 import { ScopeStack } from './scope-stack.ts';
 import { refuseAt } from './refusal.ts';
@@ -37,8 +38,8 @@ export class SqlParser {
   /** The previous token is the number of an interval, which a unit may follow. */
   #isInterval = false;
 
-  constructor(limits: SqlLimits) {
-    this.#budget = new CostBudget(limits);
+  constructor(limits: SqlLimits, origin: TextOrigin = 'usual') {
+    this.#budget = new CostBudget(limits, origin);
     this.#scopes = new ScopeStack(this.#budget);
   }
 
@@ -59,7 +60,7 @@ export class SqlParser {
   }
 
   finish(offset: number): void {
-    if (this.#previous === undefined) throw refuseAt(0, 'the text is empty', 'Give one expression.');
+    if (this.#previous === undefined) throw refuseAt(0, 'the text is empty', 'Give an expression.');
     if (this.#scope.kind === 'text') this.#checkComplete(offset);
     this.#scopes.finish();
   }
@@ -293,13 +294,13 @@ export class SqlParser {
 
   #unexpected(token: SqlToken): SqlRefusal {
     if (this.#expected === 'value') {
-      return refuseAt(token.start, 'a value is expected', 'Every operator needs a value on both sides.');
+      return refuseAt(token.start, 'expected a value', 'Every operator needs a value on both sides.');
     }
     const refusal = token.kind === 'word' ? Keywords.REFUSED_OPERATORS.get(token.text.toUpperCase()) : undefined;
     if (refusal !== undefined) return refuseAt(token.start, ...refusal);
     if (this.#expected === 'operator') {
-      return refuseAt(token.start, 'the text goes on after a value', 'Join two values with an operator such as AND.');
+      return refuseAt(token.start, 'expected an operator', 'Join two values with an operator such as AND.');
     }
-    return refuseAt(token.start, 'this cannot stand here', 'Give one expression and nothing else.');
+    return refuseAt(token.start, 'this is not allowed here', 'Give a single expression.');
   }
 }

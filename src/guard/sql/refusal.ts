@@ -6,6 +6,8 @@ import { quoteForMessage } from '../../model/identifier.ts';
 export interface SqlUse {
   readonly name: 'filter' | 'predicate' | 'expression' | 'projection';
   readonly field: string;
+  /** The engine knows the columns only outside of calls of functions: a CASE must be a condition, and is written as one. */
+  readonly withoutCalls?: true;
 }
 
 const EXCERPT_CHARACTERS_MAX = 24;
@@ -24,7 +26,7 @@ export class SqlRefusal extends Error {
 
 export type Fault = readonly [reason: string, hint: string];
 
-export const UNKNOWN_OPERATOR = 'the operator is not known';
+export const UNKNOWN_OPERATOR = 'the operator is unknown';
 
 export function refuseAt(offset: number, reason: string, hint: string): SqlRefusal {
   return new SqlRefusal(offset, reason, hint);

@@ -44,7 +44,7 @@ export class ScopeStack {
     const { kind } = this.#inner;
     const closer = kind === 'array' || kind === 'index' ? ']' : ')';
     if (kind === 'text' || closer !== token.text) {
-      throw refuseAt(token.start, 'a bracket is closed that is not open', IN_ORDER);
+      throw refuseAt(token.start, 'a closing bracket has no opening bracket', IN_ORDER);
     }
   }
 
@@ -64,10 +64,14 @@ export class ScopeStack {
   checkComma(token: SqlToken): void {
     const { kind, rule } = this.#inner;
     if (kind === 'text') {
-      throw refuseAt(token.start, 'the text goes on after the expression', 'Give one expression and nothing else.');
+      throw refuseAt(token.start, 'there is text after the expression', 'Give a single expression.');
     }
     if (kind === 'group' || kind === 'index' || rule?.isCast === true) {
-      throw refuseAt(token.start, 'a comma stands outside a list', 'A list stands after IN, in [ ] or in a function.');
+      throw refuseAt(
+        token.start,
+        'there is a comma outside a list',
+        'Lists are allowed after IN, in [ ] and as function arguments.',
+      );
     }
   }
 
@@ -78,7 +82,7 @@ export class ScopeStack {
 
   finish(): void {
     if (this.#inner.kind !== 'text') {
-      throw refuseAt(this.#inner.start, 'a bracket is opened and not closed', IN_ORDER);
+      throw refuseAt(this.#inner.start, 'an opening bracket is not closed', IN_ORDER);
     }
     this.#inner.endClause();
     this.#budget.checkPlanning(this.#inner, 0);
@@ -93,11 +97,11 @@ export class ScopeStack {
 function checkCallable(name: SqlToken, rule: FunctionRule, scopes: readonly SqlScope[]): void {
   const called = quoteForMessage(name.text);
   if (rule.refused !== undefined) {
-    throw refuseAt(name.start, `the function ${called} ${rule.refused}`, rule.hint ?? 'Leave it out.');
+    throw refuseAt(name.start, `the function ${called} ${rule.refused}`, rule.hint ?? 'Remove it.');
   }
   if (rule.multiplies === true && scopes.some((scope) => scope.rule?.multiplies === true)) {
-    const reason = `the function ${called} stands inside another that makes long values`;
-    throw refuseAt(name.start, reason, 'Use one such function in an expression, not one inside the other.');
+    const reason = `the function ${called} is nested in another function that produces long values`;
+    throw refuseAt(name.start, reason, 'Do not nest these functions.');
   }
 }
 
@@ -107,14 +111,14 @@ function checkArgument({ rule, itemsDone, onlyToken: literal, name }: SqlScope, 
   if (rule === undefined || ![rule.literalArgument].flat().includes(itemsDone + 1)) return;
   const { hint = '', literalNumberMax = Number.POSITIVE_INFINITY, literalOnce } = rule;
   if (literal?.kind !== 'string' || (rule.growth === 'replace' && itemsDone === 1 && literal.text === "''")) {
-    throw refuseAt(offset, `an argument of ${quoteForMessage(name)} is not a plain text`, hint);
+    throw refuseAt(offset, `an argument of ${quoteForMessage(name)} is not a string literal`, hint);
   }
   const numbers = literal.text.match(/\d+/g) ?? [];
   if (numbers.some((number) => Number(number) > literalNumberMax)) {
     throw refuseAt(literal.start, 'the type is too large', hint);
   }
   if (literalOnce !== undefined && literal.text.split(literalOnce).length > 2) {
-    throw refuseAt(literal.start, `the text holds ${literalOnce} more than once`, hint);
+    throw refuseAt(literal.start, `the string contains ${literalOnce} more than once`, hint);
   }
 }
 
@@ -127,7 +131,7 @@ function checkCount(
   if (literal?.kind !== 'number' || !/^\d+$/.test(literal.text)) {
     throw refuseAt(
       offset,
-      `the count of ${called}, which decides how long the value gets, is not a plain number`,
+      `the count of ${called}, which determines the length of the value, is not a number literal`,
       hint,
     );
   }
@@ -142,10 +146,10 @@ function checkCall({ rule, itemsDone, name, start }: SqlScope, end: number): voi
   const called = quoteForMessage(name);
   if (itemsDone < argumentsMin || itemsDone > argumentsMax) {
     const bound = argumentsMin === argumentsMax ? 'exactly' : 'at least';
-    throw refuseAt(start, `the function ${called} takes ${bound} ${argumentsMin} arguments`, hint);
+    throw refuseAt(start, `the function ${called} needs ${bound} ${argumentsMin} arguments`, hint);
   }
   if (end - start > charactersMax) {
     const reason = `the arguments of ${called} have more than ${charactersMax} characters`;
-    throw refuseAt(start, reason, 'Give this function less text.');
+    throw refuseAt(start, reason, 'Use shorter arguments.');
   }
 }

@@ -110,7 +110,7 @@ function quoted(kind: 'string' | 'quoted-name', text: string, start: number): Sq
   let close = text.indexOf(quote, start + 1);
   while (close !== -1 && text[close + 1] === quote) close = text.indexOf(quote, close + 2);
   if (close === -1) {
-    throw refuseAt(start, 'a quote is opened and not closed', `End the text with ${quote}; inside it, double it.`);
+    throw refuseAt(start, 'a quote is not closed', `Close it with ${quote}, and double every ${quote} inside.`);
   }
   const end = close + 1;
   if (kind === 'string') return { kind, text: text.slice(start, end), start, end };
@@ -120,7 +120,11 @@ function quoted(kind: 'string' | 'quoted-name', text: string, start: number): Sq
 function readNumber(text: string, start: number, number: string): SqlToken {
   const end = start + number.length;
   if (matchAt(WORD_PART, text, end) !== undefined) {
-    throw refuseAt(start, 'a number runs into a name', 'Write numbers as 12, 1.5 or 1e6, and a space before a name.');
+    throw refuseAt(
+      start,
+      'a number is followed directly by a name',
+      'Write numbers as 12, 1.5 or 1e6, and a space before a name.',
+    );
   }
   return { kind: 'number', text: number, start, end };
 }
@@ -142,13 +146,17 @@ function readWord(text: string, start: number, word: string): SqlToken {
 /** Only in `X'…'` the engine takes a backslash for an escape, and invalid digits for NULL: only whole bytes pass. */
 function readPrefixedLiteral(text: string, start: number, word: string): SqlToken {
   if (word !== 'x' && word !== 'X') {
-    const hint = "Only X'…' may stand before a quote; put a space between a word and a text.";
-    throw refuseAt(start, `the text literal has the prefix ${word}`, hint);
+    const hint = "Only X'…' may have a prefix; put a space between a word and a string.";
+    throw refuseAt(start, `the string literal has the prefix ${word}`, hint);
   }
   const { end } = quoted('string', text, start + 1);
   const literal = text.slice(start, end);
   if (!HEX_BYTES.test(literal)) {
-    throw refuseAt(start, "the literal X'…' does not hold whole bytes", 'Give two hexadecimal digits for each byte.');
+    throw refuseAt(
+      start,
+      "the literal X'…' does not consist of whole bytes",
+      'Give two hexadecimal digits for each byte.',
+    );
   }
   return { kind: 'hex', text: literal, start, end };
 }
@@ -157,7 +165,7 @@ function readSymbol(text: string, start: number, run: string): SqlToken {
   const symbol = OPERATOR_SYMBOLS.has(run) ? run : symbolBeforeSign(run, start);
   if (symbol === '&' && text[start + 1] === "'" && /[uU]/.test(text.charAt(start - 1))) {
     const hint = 'Write the characters themselves between the quotes.';
-    throw refuseAt(start - 1, 'the text literal has the prefix U&', hint);
+    throw refuseAt(start - 1, 'the string literal has the prefix U&', hint);
   }
   return { kind: 'symbol', text: symbol, start, end: start + symbol.length };
 }
@@ -165,27 +173,27 @@ function readSymbol(text: string, start: number, run: string): SqlToken {
 /** The operator in a run such as `<=-`, which ends with a sign. */
 function symbolBeforeSign(run: string, start: number): string {
   const comment = /--|\/\*/.exec(run);
-  if (comment !== null) throw refuseAt(start + comment.index, 'comments are not accepted', 'Leave the comment out.');
+  if (comment !== null) throw refuseAt(start + comment.index, 'comments are not accepted', 'Remove the comment.');
   const symbol = /[-+]$/.test(run) ? run.slice(0, -1) : run;
   if (!OPERATOR_SYMBOLS.has(symbol)) throw refusedSymbol(run, start);
   return symbol;
 }
 
-const PLACEHOLDER: Fault = ['placeholders are not accepted', 'Write the value itself, text between single quotes.'];
+const PLACEHOLDER: Fault = ['placeholders are not accepted', 'Write the value itself, strings in single quotes.'];
 const SINGLE_COLON: Fault = [
-  'a single colon cannot stand outside quotes',
-  'Write the value in place of a placeholder, and array_slice(list, from, to) for a slice.',
+  'a single colon is not allowed outside quotes',
+  'Write the value instead of a placeholder, and array_slice(list, from, to) for a slice.',
 ];
 const DOUBLE_QUOTE: Fault = [
-  'double quotes are not accepted, because the engine reads them as text and not as a name',
-  'Write a field in backticks and a text between single quotes.',
+  'double quotes are not accepted, because the engine reads them as a string, not as a name',
+  'Write fields in backticks and strings in single quotes.',
 ];
 const OTHER_CHARACTER: Fault = [
-  'the character cannot stand outside quotes',
-  'Write ordinary spaces, single quotes around text, and backticks around unusual names.',
+  'the character is not allowed outside quotes',
+  'Use plain spaces, single quotes around strings, and backticks around unusual names.',
 ];
 const REFUSED_CHARACTERS: ReadonlyMap<string | undefined, Fault> = new Map<string | undefined, Fault>([
-  [';', ['a semicolon ends a statement', 'Give one expression and nothing else.']],
+  [';', ['a semicolon ends a statement', 'Give a single expression.']],
   ['?', PLACEHOLDER],
   ['$', PLACEHOLDER],
   ['@', PLACEHOLDER],

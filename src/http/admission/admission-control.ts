@@ -62,7 +62,7 @@ export class AdmissionControl {
   /** Synchronous while a slot is free. */
   enter(request: AdmissionRequest): ReleaseSlot | Promise<ReleaseSlot> {
     const pool = this.#pools[request.work];
-    // None of those that wait could start: each release starts all that can.
+    // No waiting request could use this slot: each release starts every request that may run.
     if (this.#hasSlot(pool) && pool.mayStart(request.caller)) return this.#start(pool, request.caller);
     this.#options.onFull?.(request.work);
     this.#requireQueueSpace(pool, request.caller);
@@ -141,7 +141,7 @@ export class AdmissionControl {
         refuse: (error) => settle(() => reject(error)),
       };
       const onClientLeft = (): void =>
-        entry.refuse(new ServiceError('ServiceUnavailable', 'The caller left before its turn came.'));
+        entry.refuse(new ServiceError('ServiceUnavailable', 'The client disconnected while its request waited.'));
       const timer = setTimeout(() => entry.refuse(this.#refuse(pool, caller)), limits.queueSeconds * 1000);
       pool.waiting.add(entry);
       pool.fullSince ??= entry.since;
@@ -184,11 +184,10 @@ export function toWorkClass({ body, permission }: Pick<Operation, 'body' | 'perm
 
 /** Created once: under overload, the stack trace of an error costs more than the rest of the refusal. */
 function busyWith(what: string, of = ''): ServiceError {
-  return new ServiceError(
-    'ServiceUnavailable',
-    `The service is already busy with ${what}, the most ${of}that it takes at once.`,
-    { hint: 'Try again after the time in Retry-After.', retryAfterSeconds: 1 },
-  );
+  return new ServiceError('ServiceUnavailable', `The server is already busy with ${what}, the maximum ${of}at once.`, {
+    hint: 'Try again after the time in Retry-After.',
+    retryAfterSeconds: 1,
+  });
 }
 
 interface Started {
@@ -236,7 +235,7 @@ class SlotPool {
     this.slotsMax = slotsMax;
     this.#perCallerMax = slotsMax - Math.floor((slotsMax * reservedPercent) / 100);
     this.busy = busyWith(`${slotsMax} ${CLASS_NAMES[work]}`);
-    this.callerBusy = busyWith(`${CLASS_NAMES[work]} of this caller`, 'of one caller ');
+    this.callerBusy = busyWith(`${CLASS_NAMES[work]} of this caller`, 'for one caller ');
     this.rate = work === 'ingest' ? undefined : new ServiceRate();
   }
 
@@ -286,7 +285,7 @@ const CLASS_NAMES: Readonly<Record<WorkClass, string>> = {
   read: 'reads',
   write: 'writes',
   ingest: 'uploads',
-  admin: 'requests of administrators',
+  admin: 'administration requests',
 };
 
 const SMOOTHING = 0.1;

@@ -169,12 +169,12 @@ export function leaseChunks(pool: BufferPool, lease: MemoryLease): ChunkMemory {
 }
 
 function noMemory(seconds: number): ServiceError {
-  return new ServiceError('ServiceUnavailable', `For ${seconds} seconds there was no memory for more of the body.`, {
-    hint: 'Others are sending much at this time. Try again later.',
+  return new ServiceError('ServiceUnavailable', `For ${seconds} s there was no memory for the rest of the body.`, {
+    hint: 'Other requests are using it. Try again later.',
     retryAfterSeconds: 5,
   });
 }
 
 function bodyEnded(): ServiceError {
-  return invalidInput('The connection ended before the body did.');
+  return invalidInput('The connection was closed before the body was complete.');
 }

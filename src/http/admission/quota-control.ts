@@ -86,8 +86,8 @@ export class QuotaControl {
   #takeRate({ id, policy, requestsPerSecond: rate }: Subject, response: QuotaResponse): void {
     const message =
       policy === 'caller'
-        ? `This caller sends more than ${rate} requests a second.`
-        : `This database gets more than ${rate} requests a second, the most that its quota allows.`;
+        ? `This caller sends more than ${rate} requests per second.`
+        : `This database receives more than ${rate} requests per second, the limit of its quota.`;
     let remaining = 0;
     try {
       remaining = this.#rateLimit.take(id, rate, message);
@@ -125,8 +125,8 @@ export class QuotaControl {
 
 function tooMany(policy: Policy, slots: number, what: string): ServiceError {
   const whose = policy === 'caller' ? 'This caller' : 'This database';
-  return new ServiceError('Throttling', `${whose} has ${slots} ${what} at once, the most that its quota allows.`, {
-    hint: 'Try again after the time in Retry-After, or when another request has ended.',
+  return new ServiceError('Throttling', `${whose} has ${slots} ${what} in progress, the limit of its quota.`, {
+    hint: 'Try again after the time in Retry-After, or when another request has finished.',
     retryAfterSeconds: 1,
   });
 }

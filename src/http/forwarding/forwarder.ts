@@ -3,7 +3,8 @@ import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Catalog } from '../../catalog/catalog.ts';
-import type { Owner } from '../../coordination/coordination.ts';
+import type { LocateOptions, Owner } from '../../coordination/coordination.ts';
+import { NotOwner } from '../../errors/not-owner.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { TableRecord } from '../../model/table.ts';
 import type { Reply } from '../../operations/operation.ts';
@@ -21,7 +22,7 @@ export interface ForwarderSettings {
   readonly limits: Limits;
   readonly catalog: Pick<Catalog, 'leases'>;
   /** The node that may write to a table, when it is another one. */
-  readonly locate: (table: TableRecord) => Promise<Owner | undefined>;
+  readonly locate: (table: TableRecord, options: LocateOptions) => Promise<Owner | undefined>;
   /** Called after every attempt. */
   readonly onAttempt: (outcome: 'done' | ForwardFailure, milliseconds: number) => void;
   /** Of the span of the running request, if it is traced. */
@@ -60,6 +61,11 @@ export class Forwarder {
     return isForwarded(message, this.#settings.secret);
   }
 
+  /** On the refusal of a forwarded write, when this node has lost the table meanwhile: its sender looks for the owner again. */
+  headersFor(refusal: ServiceError, message: IncomingMessage): Readonly<Record<string, string>> {
+    return refusal instanceof NotOwner && this.isForwarded(message) ? { [NOT_OWNER]: 'true' } : {};
+  }
+
   /**
    * `undefined`: this node owns the table. While its owner is away, waits for the lease to end and for a takeover. A write
    * is never sent twice: when it may have reached its owner and no reply came back, the caller learns just that.
@@ -68,10 +74,12 @@ export class Forwarder {
     const { locate, leaseSeconds, onAttempt } = this.#settings;
     const startedAt = performance.now();
     const deadline = startedAt + (2 * leaseSeconds + TAKEOVER_SECONDS) * 1000;
-    for (;;) {
-      const owner = await locate(table);
+    const hasHopped = this.isForwarded(context.message);
+    // A former owner says so, and the whole body can then be sent to another node.
+    for (let mayBeOutdated = body.kind === 'whole' && !hasHopped; ; mayBeOutdated = false) {
+      const owner = await locate(table, { mayBeOutdated });
       if (owner === undefined) return undefined;
-      if (this.isForwarded(context.message)) return { kind: 'empty', status: 421, headers: { [NOT_OWNER]: 'true' } };
+      if (hasHopped) return { kind: 'empty', status: 421, headers: { [NOT_OWNER]: 'true' } };
       try {
         return await this.#send(context, table, owner, body);
       } catch (error) {
@@ -81,7 +89,7 @@ export class Forwarder {
           throw ownerAway(error.cause);
         }
       }
-      await sleep(RETRY_MILLISECONDS);
+      if (!mayBeOutdated) await sleep(RETRY_MILLISECONDS);
     }
   }
 
@@ -173,7 +181,8 @@ export class Forwarder {
     const { catalog, leaseSeconds } = this.#settings;
     const check = async (): Promise<void> => {
       const holder = await catalog.leases.find(table.id);
-      if (holder?.nodeId !== owner.nodeId && !signal.aborted) request.destroy(new Error('The owner is silent.'));
+      if (holder?.nodeId !== owner.nodeId && !signal.aborted)
+        request.destroy(new Error('The owner sends no heartbeats.'));
     };
     // Without the catalog there is no takeover either.
     const timer = setInterval(() => void check().catch(() => {}), leaseSeconds * 1000);
@@ -201,7 +210,7 @@ async function accepted(request: ClientRequest, replied: Promise<IncomingMessage
     const fail = (cause?: unknown): void => {
       clearTimeout(timer);
       request.destroy();
-      reject(new NotSent('The owner does not answer.', { cause }));
+      reject(new NotSent('The owner does not respond.', { cause }));
     };
     const settle = (): void => {
       clearTimeout(timer);
@@ -254,17 +263,21 @@ async function drained(request: ClientRequest): Promise<void> {
 }
 
 function replyLost(cause: unknown): ServiceError {
-  const message = 'The node that writes to the table gave no reply: it is not known whether the write was applied.';
-  const hint = 'Look it up before you send it again; with an Idempotency-Key it can be sent again as it is.';
+  const message = 'The node that owns the table sent no reply: it is not known whether the write was applied.';
+  const hint = 'Check before you send it again; a request with an Idempotency-Key can be sent again unchanged.';
   return new ServiceError('ServiceUnavailable', message, { hint, cause, retryAfterSeconds: 1 });
 }
 
 function ownerAway(cause: unknown): ServiceError {
-  const message = 'The node that writes to the table is not available. Nothing was changed.';
-  return new ServiceError('ServiceUnavailable', message, { hint: 'Send it again.', cause, retryAfterSeconds: 1 });
+  const message = 'The node that owns the table is unavailable. Nothing was changed.';
+  return new ServiceError('ServiceUnavailable', message, {
+    hint: 'Send the request again.',
+    cause,
+    retryAfterSeconds: 1,
+  });
 }
 
 function tooMany(forwardsMax: number): ServiceError {
   const message = `The node is already forwarding ${forwardsMax} writes.`;
-  return new ServiceError('ServiceUnavailable', message, { hint: 'Send it again.', retryAfterSeconds: 1 });
+  return new ServiceError('ServiceUnavailable', message, { hint: 'Send the request again.', retryAfterSeconds: 1 });
 }

@@ -1,5 +1,7 @@
-import { readFileSync, readdirSync } from 'node:fs';
-import { extname, join } from 'node:path';
+import { readFileSync } from 'node:fs';
+import { createRequire } from 'node:module';
+import { extname } from 'node:path';
+import { brotliCompressSync, brotliDecompressSync, constants } from 'node:zlib';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 
 const MEDIA_TYPES: Readonly<Record<string, string>> = {
@@ -7,12 +9,16 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
   '.js': 'text/javascript; charset=utf-8',
   '.css': 'text/css; charset=utf-8',
   '.svg': 'image/svg+xml',
+  '.wasm': 'application/wasm',
 };
 
-/** No content from elsewhere, nothing inline, no frame around the page. */
+/**
+ * No content from elsewhere, nothing inline, no frame around the page. `wasm-unsafe-eval` allows WebAssembly, which reads
+ * Parquet files, and no `eval`: its bytes come from the same origin too.
+ */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
-  "script-src 'self'",
+  "script-src 'self' 'wasm-unsafe-eval'",
   "style-src 'self'",
   "img-src 'self' data: blob:",
   "connect-src 'self'",
@@ -23,12 +29,13 @@ const CONTENT_SECURITY_POLICY = [
 
 interface ConsoleSettings {
   readonly basePath: string;
-  readonly consoleFolder: string;
+  /** What `scripts/console.mjs` wrote: each file by its name, compressed, as base64. */
+  readonly consoleFile: string;
 }
 
-/** The web console: static files, read once: no name from a request becomes a path. */
-export function mountConsole(server: FastifyInstance, { basePath, consoleFolder }: ConsoleSettings): void {
-  const files = new Map(listFiles(consoleFolder).map((name) => [name, readConsoleFile(consoleFolder, name)]));
+/** The web console and the API reference: static files, read once: no name from a request becomes a path. */
+export function mountConsole(server: FastifyInstance, { basePath, consoleFile }: ConsoleSettings): void {
+  const files = readFiles(consoleFile);
   const page = files.get('index.html');
   if (page === undefined) return;
   // The page's links are relative, so its address must end with a slash.
@@ -37,43 +44,63 @@ export function mountConsole(server: FastifyInstance, { basePath, consoleFolder 
       ? sendFile(page, request, reply)
       : reply.redirect(`${basePath}/ui/`, 308),
   );
+  const reference = files.get('reference.html');
+  if (reference !== undefined) {
+    server.get(`${basePath}/docs`, async (request, reply) => sendFile(reference, request, reply));
+  }
   for (const [name, file] of files) {
     server.get(`${basePath}/ui/${name}`, async (request, reply) => sendFile(file, request, reply));
   }
+  let wasm: ConsoleFile | undefined;
+  server.get(`${basePath}/ui/${WASM}`, async (request, reply) => sendFile((wasm ??= readWasm()), request, reply));
 }
 
-function listFiles(folder: string): readonly string[] {
+type ConsoleFile = ReturnType<typeof toFile>;
+
+function readFiles(path: string): ReadonlyMap<string, ConsoleFile> {
   try {
-    return readdirSync(folder).filter((name) => extname(name) in MEDIA_TYPES);
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The file is our own.
+    const files = JSON.parse(readFileSync(path, 'utf8')) as Readonly<Record<string, string>>;
+    return new Map(Object.entries(files).map(([name, text]) => [name, toFile(name, Buffer.from(text, 'base64'))]));
   } catch {
     // A build without the console serves the rest.
-    return [];
+    return new Map();
   }
 }
 
-function readConsoleFile(folder: string, name: string) {
-  const isRevalidated = extname(name) === '.html' || name === 'icon.svg';
+const WASM = 'parquet.wasm';
+/** The best would take ten seconds. */
+const WASM_QUALITY = 5;
+
+/** From the package, which the server has anyway for Parquet files. */
+function readWasm(): ConsoleFile {
+  const path = createRequire(import.meta.url).resolve('parquet-wasm/esm/parquet_wasm_bg.wasm');
+  const params = { [constants.BROTLI_PARAM_QUALITY]: WASM_QUALITY };
+  return toFile(WASM, brotliCompressSync(readFileSync(path), { params }));
+}
+
+/** Their names stay; all others contain a hash of the content. */
+const REVALIDATED: readonly string[] = ['index.html', 'reference.html', 'icon.svg'];
+
+function toFile(name: string, compressed: Buffer) {
+  const lasting = name === WASM ? 'public, max-age=86400' : 'public, max-age=31536000, immutable';
   return {
     headers: {
       'content-type': MEDIA_TYPES[extname(name)] ?? 'application/octet-stream',
       'content-security-policy': CONTENT_SECURITY_POLICY,
       'x-content-type-options': 'nosniff',
       'referrer-policy': 'no-referrer',
-      // Other names contain a hash of the content.
-      'cache-control': isRevalidated ? 'no-cache' : 'public, max-age=31536000, immutable',
+      'cache-control': REVALIDATED.includes(name) ? 'no-cache' : lasting,
       vary: 'accept-encoding',
     },
-    plain: readFileSync(join(folder, name)),
-    compressed: readFileSync(join(folder, `${name}.br`)),
+    compressed,
   };
 }
 
-function sendFile(
-  { headers, plain, compressed }: ReturnType<typeof readConsoleFile>,
-  request: FastifyRequest,
-  reply: FastifyReply,
-): FastifyReply {
+function sendFile({ headers, compressed }: ConsoleFile, request: FastifyRequest, reply: FastifyReply): FastifyReply {
   void reply.headers(headers);
   const isCompressed = /(?:^|[\s,])br(?:$|[\s,;])/.test(request.headers['accept-encoding'] ?? '');
-  return isCompressed ? reply.header('content-encoding', 'br').send(compressed) : reply.send(plain);
+  return isCompressed
+    ? reply.header('content-encoding', 'br').send(compressed)
+    : reply.send(brotliDecompressSync(compressed));
 }

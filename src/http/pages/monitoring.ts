@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import type { Authenticator } from '../../auth/authenticator.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { administersEverything } from '../../model/access.ts';
+import type { ActivityPoint } from '../../telemetry/metrics/activity-history.ts';
 import type { MetricsText } from '../../telemetry/metrics/metrics.ts';
 import type { HttpDependencies } from '../handle-request.ts';
 import { readHeaderCredentials, refuseDoubledHeaders } from '../request/headers.ts';
@@ -24,15 +25,16 @@ export function mountProbes(server: FastifyInstance, prefixes: readonly string[]
 export interface MetricsSettings {
   readonly access: 'administrators' | 'everyone' | 'off';
   readonly read: () => Promise<MetricsText>;
+  readonly history: () => readonly ActivityPoint[];
 }
 
 interface MetricsDependencies extends Pick<HttpDependencies, 'authenticator' | 'refusalCache'> {
   readonly metrics: MetricsSettings;
 }
 
-/** `/metrics`, for Prometheus. Concurrent requests share one reading. */
+/** `/metrics`, for Prometheus, whose concurrent requests share one reading; `/metrics/history`, for the console. */
 export function mountMetrics(server: FastifyInstance, prefixes: readonly string[], http: MetricsDependencies): void {
-  const { access, read } = http.metrics;
+  const { access, read, history } = http.metrics;
   if (access === 'off') return;
   let reading: Promise<MetricsText> | undefined;
   const readOnce = async (): Promise<MetricsText> => {
@@ -48,6 +50,10 @@ export function mountMetrics(server: FastifyInstance, prefixes: readonly string[
       const { mediaType, text } = await readOnce();
       return reply.header('content-type', mediaType).send(text);
     });
+    server.get(`${prefix}/metrics/history`, async (request, reply) => {
+      if (access === 'administrators') await requireAdministrator(request, http.authenticator);
+      return reply.send({ points: history() });
+    });
   }
 }
 
@@ -55,7 +61,7 @@ async function requireAdministrator({ raw }: FastifyRequest, authenticator: Auth
   refuseDoubledHeaders(raw);
   const caller = await authenticator.authenticate(readHeaderCredentials(raw));
   if (administersEverything(caller)) return;
-  throw new ServiceError('PermissionDenied', 'The metrics are for administrators of the server.', {
+  throw new ServiceError('PermissionDenied', 'Only administrators of the server can read the metrics.', {
     hint: 'Use a key with the role admin on every database, or set metrics.access to everyone.',
   });
 }

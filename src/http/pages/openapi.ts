@@ -1,8 +1,12 @@
+import type { FastifyInstance } from 'fastify';
 import type { Type } from 'typebox';
 import { STATUS_TEXTS } from '../../errors/service-error.ts';
 import type { Operation } from '../../operations/operation.ts';
+import { OPERATIONS, OPERATION_GROUPS } from '../../operations/registry.ts';
+import { toJsonSchema } from '../../wire/schema/json-schema.ts';
 import { ErrorBody } from '../../wire/shapes.ts';
 import { ARROW_STREAM } from '../request/body.ts';
+import { EXAMPLES, EXAMPLE_TABLE } from './examples.ts';
 
 export interface OpenApiSettings {
   readonly release: string;
@@ -13,6 +17,15 @@ type Json = Readonly<Record<string, unknown>>;
 
 /** Statuses that any operation may answer with. */
 export const SHARED_STATUSES = [400, 401, 403, 404, 406, 408, 413, 415, 500, 503] as const;
+
+/** Rendered at the first request: most servers are never asked. */
+export function mountOpenApi(server: FastifyInstance, settings: OpenApiSettings): void {
+  let description: string | undefined;
+  server.get(`${settings.basePath}/openapi.json`, async (_request, reply) => {
+    description ??= JSON.stringify(toOpenApi(OPERATIONS, settings), undefined, 2);
+    return reply.header('content-type', 'application/json; charset=utf-8').send(description);
+  });
+}
 
 /** OpenAPI 3.1. */
 export function toOpenApi(operations: readonly Operation[], settings: OpenApiSettings): Json {
@@ -26,11 +39,12 @@ export function toOpenApi(operations: readonly Operation[], settings: OpenApiSet
     info: {
       title: 'Tiltyard',
       version: settings.release,
-      description: 'A REST service for Lance tables that live in namespaces, and for reading and writing their data.',
+      description: 'REST API for Lance tables: manage tables and namespaces, and read, search and write rows.',
       license: { name: 'Apache-2.0', identifier: 'Apache-2.0' },
     },
     servers: [{ url: settings.basePath === '' ? '/' : settings.basePath }],
     security: [{ apiKey: [] }, { bearer: [] }],
+    tags: OPERATION_GROUPS.map(({ title }) => ({ name: title })),
     paths,
     components: {
       schemas: { Error: toJsonSchema(ErrorBody) },
@@ -46,8 +60,9 @@ function describeOperation(operation: Operation): Json {
   const body = describeBody(operation);
   return {
     operationId: operation.id,
+    tags: OPERATION_GROUPS.filter(({ operations }) => operations.includes(operation)).map(({ title }) => title),
     summary: operation.summary,
-    description: `Needs the permission \`${operation.permission}\`.`,
+    description: `Requires the permission \`${operation.permission}\`.`,
     parameters: [...pathParameters(operation), ...queryParameters(operation), ...headerParameters(operation)],
     ...(body === undefined ? {} : { requestBody: body }),
     responses: { [operation.status ?? 200]: describeSuccess(operation), ...describeErrors(operation) },
@@ -56,23 +71,29 @@ function describeOperation(operation: Operation): Json {
 
 function headerParameters({ target, usesPipeline, isKeyed }: Operation): Json[] {
   return [
-    ...(target === 'server' ? [] : [parameter('header', 'x-service-database', 'The database; `default` when absent.')]),
+    ...(target === 'server' ? [] : [parameter('header', 'x-service-database', 'The database; `default` by default.')]),
     ...(usesPipeline === true || isKeyed === true ? [IDEMPOTENCY_KEY] : []),
     ...(usesPipeline === true ? [IF_MATCH] : []),
   ];
 }
 
-function pathParameters({ path, identifier }: Operation): Json[] {
+function pathParameters({ id, path, identifier }: Operation): Json[] {
   const description =
     identifier === 'name' ? 'Name of a table in the root namespace.' : 'Names joined by the delimiter.';
-  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => parameter('path', name, description));
+  const examples = EXAMPLES[id]?.parameters ?? {};
+  return [...path.matchAll(/:(\w+)/g)].map(([, name = '']) => ({
+    ...parameter('path', name, description),
+    example: examples[name] ?? EXAMPLE_TABLE,
+  }));
 }
 
 function queryParameters(operation: Operation): Json[] {
   const properties = operation.query.properties as Readonly<Record<string, Type.TSchema & { description?: string }>>;
-  return Object.entries(properties).map(([name, schema]) =>
-    parameter('query', name, schema.description ?? '', toJsonSchema(schema)),
-  );
+  const examples = EXAMPLES[operation.id]?.parameters ?? {};
+  return Object.entries(properties).map(([name, schema]) => ({
+    ...parameter('query', name, schema.description ?? '', toJsonSchema(schema)),
+    ...(examples[name] === undefined ? {} : { example: examples[name] }),
+  }));
 }
 
 function parameter(
@@ -87,14 +108,14 @@ function parameter(
 const IDEMPOTENCY_KEY = parameter(
   'header',
   'Idempotency-Key',
-  'A request with the same key is applied once and gets the same reply again.',
+  'A request that is sent again with the same key is applied only once and gets the same reply.',
   { type: 'string', minLength: 1, maxLength: 255 },
 );
 
 const IF_MATCH = parameter(
   'header',
   'If-Match',
-  'The latest version of the table, such as `"7"`; at any other the write is refused with 412.',
+  'Expected latest version of the table, such as `"7"`. If it differs, the write is refused with 412.',
 );
 
 const ARROW_CONTENT = { [ARROW_STREAM]: { schema: { type: 'string', format: 'binary' } } };
@@ -105,7 +126,10 @@ function describeBody(operation: Operation): Json | undefined {
       return {
         required: (operation.body.shape.required ?? []).length > 0,
         content: {
-          'application/json': { schema: toJsonSchema(operation.body.shape) },
+          'application/json': {
+            schema: toJsonSchema(operation.body.shape),
+            example: EXAMPLES[operation.id]?.body ?? {},
+          },
           ...(operation.body.ofSchema === undefined ? {} : ARROW_CONTENT),
         },
       };
@@ -128,20 +152,4 @@ function describeErrors(operation: Operation): Json {
   const content = { 'application/json': { schema: { $ref: '#/components/schemas/Error' } } };
   const statuses = [...SHARED_STATUSES, ...operation.statuses];
   return Object.fromEntries(statuses.map((status) => [status, { description: STATUS_TEXTS[status].title, content }]));
-}
-
-/** A tuple is a list of `items` in shapes, and `prefixItems` in JSON Schema 2020-12. */
-function toJsonSchema(shape: unknown): unknown {
-  if (Array.isArray(shape)) return shape.map(toJsonSchema);
-  if (typeof shape !== 'object' || shape === null) return shape;
-  const entries = Object.entries(shape)
-    .filter(([name]) => name !== 'additionalItems')
-    .flatMap(([name, value]): [string, unknown][] => {
-      if (name !== 'items' || !Array.isArray(value)) return [[name, toJsonSchema(value)]];
-      return [
-        ['prefixItems', value.map(toJsonSchema)],
-        ['items', false],
-      ];
-    });
-  return Object.fromEntries(entries);
 }

@@ -34,11 +34,11 @@ export function toErrorReply(
 export function toPublicError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (isUnreadableMediaType(error)) {
-    return new ServiceError('UnsupportedMediaType', 'The Content-Type of the body is not a media type.', {
+    return new ServiceError('UnsupportedMediaType', 'The Content-Type of the body is not a valid media type.', {
       cause: error,
     });
   }
-  return new ServiceError('Internal', 'The service failed to answer this request.', { cause: error });
+  return new ServiceError('Internal', 'The server failed to process this request.', { cause: error });
 }
 
 /** The framework parses the media type before any handler runs. */

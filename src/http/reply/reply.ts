@@ -7,6 +7,7 @@ export interface HttpReply {
   readonly headers: Readonly<Record<string, string>>;
   readonly body: string | Uint8Array | AsyncIterable<Uint8Array>;
   readonly response?: Reply['response'];
+  readonly isLive?: boolean;
 }
 
 export type TextReply = HttpReply & { readonly body: string };
@@ -31,7 +32,8 @@ export function toHttpReply(reply: Reply, requestId: string): HttpReply {
   const { status = 200, response } = reply;
   const type = status === NOT_MODIFIED ? {} : { 'content-type': contentType(reply) };
   const headers = { ...commonHeaders(requestId), ...reply.headers, ...type };
-  return { status, headers, body: toBody(reply, headers), ...(response === undefined ? {} : { response }) };
+  const isLive = reply.kind === 'stream' && reply.isLive === true;
+  return { status, headers, body: toBody(reply, headers), isLive, ...(response === undefined ? {} : { response }) };
 }
 
 export function toJsonReply(status: number, headers: Readonly<Record<string, string>>, body: object): TextReply {

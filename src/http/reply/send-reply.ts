@@ -32,6 +32,9 @@ const WHOLE_BYTES_MAX = 64 * 1024;
 export async function bufferReply(reply: HttpReply, http: SendDependencies): Promise<WholeReply | StreamedReply> {
   const { body: given } = reply;
   if (typeof given === 'string') return { ...reply, body: given };
+  if (reply.isLive === true && !(given instanceof Uint8Array)) {
+    return { ...reply, body: { first: [], rest: given[Symbol.asyncIterator]() } };
+  }
   const body = given instanceof Uint8Array ? asStream(given) : await buffer(given);
   if (body instanceof Uint8Array) return { ...reply, body };
   await requireStreamSlot(body, http);
@@ -67,8 +70,8 @@ async function requireStreamSlot(body: StreamBody, { load, limits }: SendDepende
   const { streamsMax } = limits.http;
   if (load.slowReaders.size < streamsMax || load.slowReaders.evictSlowest()) return;
   await body.rest.return?.();
-  throw new ServiceError('ServiceUnavailable', `The service is already sending ${streamsMax} large replies.`, {
-    hint: 'Try again after the time in Retry-After, or ask for less.',
+  throw new ServiceError('ServiceUnavailable', `The server is already sending ${streamsMax} large replies.`, {
+    hint: 'Try again after the time in Retry-After, or request fewer rows or columns.',
     retryAfterSeconds: 1,
   });
 }
@@ -139,14 +142,22 @@ export async function sendStream(
   const { response } = context;
   const { first, rest } = reply.body;
   writeHead(context, reply, http);
-  const client = http.load.slowReaders.track(() => void response.destroy());
+  // The pieces of a live reply are small, and it holds no memory that others wait for.
+  const client = reply.isLive === true ? undefined : http.load.slowReaders.track(() => void response.destroy());
+  if (reply.isLive === true && context.message.method === 'HEAD') {
+    // A generator that was never started would not clean up.
+    await rest.next();
+    await rest.return?.();
+    response.end();
+    return { bytes: 0, failure: undefined };
+  }
   let bytes = 0;
   const send = async (piece: Uint8Array): Promise<void> => {
     bytes += piece.length;
     if (response.write(piece)) return;
-    client.waiting();
+    client?.waiting();
     await drain(response, http.limits.http.bodyIdleSeconds);
-    client.progressed();
+    client?.progressed();
   };
   try {
     for (const piece of first) await send(piece);
@@ -160,7 +171,7 @@ export async function sendStream(
     response.destroy();
     return { bytes, failure };
   } finally {
-    client.leave();
+    client?.leave();
   }
 }
 

@@ -19,7 +19,7 @@ const SHORT_BYTES = 64 * 1024;
 export async function readSchemaBody(bytes: Uint8Array, limits: ArrowLimits): Promise<Schema> {
   const { schema, chunks } = await openArrowStream(Readable.from([bytes]), limits);
   for await (const { rows } of chunks) {
-    if (rows > 0) throw invalidInput('The Arrow stream has rows; only its schema counts here.', 'Send no batches.');
+    if (rows > 0) throw invalidInput('The Arrow stream has rows, but only a schema is expected.', 'Send no batches.');
   }
   return schema;
 }
@@ -33,6 +33,7 @@ export function arrowBody(
   const { message } = context;
   const hash: Hash | undefined = isHashed ? createHash('sha256') : undefined;
   let stream: Promise<CheckedStream> | undefined;
+  let digest: string | undefined;
 
   const open = async (arrowLimits: ArrowLimits): Promise<CheckedStream> => {
     refuseDeclaredLength(message, arrowLimits.streamBytesMax);
@@ -55,7 +56,8 @@ export function arrowBody(
     streamDigest: () => {
       if (context.bytesIn === undefined || hash === undefined)
         throw new Error('The body of the request was not hashed.');
-      return hash.copy().digest('hex');
+      // The digest ends the hash: before the end of the body only a copy may have it.
+      return message.readableEnded ? (digest ??= hash.digest('hex')) : hash.copy().digest('hex');
     },
   };
 }

@@ -3,6 +3,7 @@ import { freeMemory } from '../../arrow/stream/buffer-pool.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import type { HttpLimits } from '../../model/limits.ts';
 import { isObject, parseStrictJson } from '../../model/strict-json.ts';
+import { formatByteLimit } from '../../model/value-text.ts';
 import { UNCOUNTED_BYTES } from '../admission/memory-budget.ts';
 import type { MemoryLease } from '../admission/memory-budget.ts';
 import type { TrackedClient } from '../admission/slow-clients.ts';
@@ -80,7 +81,8 @@ const DISCARD_MILLISECONDS = 5000;
  * before the reply is sent: from then on node discards an unread body without any bound.
  */
 export function discardRest(message: IncomingMessage): void {
-  if (message.complete || message.destroyed) return;
+  // A request of this process (`local-fetch.ts`) does not say that it is complete.
+  if (message.complete || message.readableEnded || message.destroyed) return;
   let bytes = 0;
   const disconnect = (): void => void message.socket.destroy();
   const timer = setTimeout(disconnect, DISCARD_MILLISECONDS).unref();
@@ -117,11 +119,11 @@ export function requireMediaType(message: IncomingMessage, accepted: string): vo
   const encoding = message.headers['content-encoding'];
   if (encoding !== undefined && encoding.toLowerCase() !== 'identity') {
     throw new ServiceError('UnsupportedMediaType', 'A compressed body (Content-Encoding) is not accepted.', {
-      hint: 'Send it as it is; Arrow streams may compress their buffers with LZ4 or ZSTD.',
+      hint: 'Send it uncompressed; Arrow streams may compress their buffers with LZ4 or ZSTD.',
     });
   }
   if ([undefined, accepted].includes(mediaTypeOf(message))) return;
-  throw new ServiceError('UnsupportedMediaType', 'The Content-Type of the body is not accepted here.', {
+  throw new ServiceError('UnsupportedMediaType', 'The Content-Type of the body is not accepted.', {
     hint: `Send ${accepted}.`,
   });
 }
@@ -131,7 +133,12 @@ function mediaTypeOf(message: IncomingMessage): string | undefined {
 }
 
 function tooLarge(bytesMax: number): ServiceError {
-  return new ServiceError('PayloadTooLarge', `The body is larger than ${bytesMax} bytes.`);
+  return new ServiceError('PayloadTooLarge', `The body is larger than ${formatByteLimit(bytesMax)}.`);
+}
+
+/** All of it was read, though the stream has not said so yet: most bodies arrive with their heads, and none waits for that. */
+function isReceived(message: IncomingMessage): boolean {
+  return message.complete && message.readableLength === 0 && !message.destroyed;
 }
 
 /**
@@ -155,7 +162,7 @@ class BodyReader {
     this.#message = message;
     this.#options = options;
     this.#client = options.track?.(() =>
-      this.#fail(new ServiceError('RequestTimeout', 'The body arrives too slowly while others are waiting.')),
+      this.#fail(new ServiceError('RequestTimeout', 'The body arrives too slowly while other requests wait.')),
     );
   }
 
@@ -170,7 +177,7 @@ class BodyReader {
         this.#uncountedBytes -= piece.length;
         return piece;
       }
-      if (this.#message.readableEnded) return undefined;
+      if (this.#message.readableEnded || isReceived(this.#message)) return undefined;
       this.#client?.waiting();
       await this.#waitForMore();
       this.#client?.progressed();
@@ -223,7 +230,7 @@ class BodyReader {
     this.#bytes = 0;
     this.#waitedMilliseconds = 0;
     if (bytesPerSecond >= bodyBytesPerSecondMin || this.#message.readableEnded) return;
-    const rate = `${bodyBytesPerSecondMin} bytes a second`;
+    const rate = `${formatByteLimit(bodyBytesPerSecondMin)} per second`;
     this.#fail(new ServiceError('RequestTimeout', `The body arrives more slowly than ${rate}.`));
   }
 
@@ -233,7 +240,7 @@ class BodyReader {
   };
 
   readonly #onError = (cause: unknown): void => {
-    this.#fail(new ServiceError('InvalidInput', 'The connection ended before the body did.', { cause }));
+    this.#fail(new ServiceError('InvalidInput', 'The connection was closed before the body was complete.', { cause }));
   };
 
   readonly #onClose = (): void => {
@@ -244,7 +251,7 @@ class BodyReader {
   readonly #onIdle = (): void => {
     if (this.#wake === undefined) return;
     const { bodyIdleSeconds } = this.#options.limits;
-    this.#fail(new ServiceError('RequestTimeout', `No byte of the body arrived for ${bodyIdleSeconds} seconds.`));
+    this.#fail(new ServiceError('RequestTimeout', `No data of the body arrived for ${bodyIdleSeconds} s.`));
   };
 
   #fail(failure: ServiceError): void {

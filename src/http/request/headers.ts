@@ -53,7 +53,7 @@ function readBearer(header: string | undefined): string | undefined {
   if (header === undefined || header === '') return undefined;
   const match = /^bearer +(\S+) *$/i.exec(header);
   if (match?.[1] !== undefined) return match[1];
-  throw new ServiceError('Unauthenticated', 'The Authorization header is not of the form "Bearer <token>".');
+  throw new ServiceError('Unauthenticated', 'The Authorization header must have the form "Bearer <token>".');
 }
 
 /** The database of a request: by header, by host name below the configured suffix, or the default one. */
@@ -65,8 +65,8 @@ export function readDatabaseName(message: IncomingMessage, hostSuffix: string | 
   ].filter((name) => name !== undefined);
   if (names.some((name) => name !== names[0])) {
     throw invalidInput(
-      'The headers and the host name do not name the same database.',
-      'Name it once, in x-service-database or in the host name.',
+      'The headers and the host name give different databases.',
+      'Give the database once, in x-service-database or in the host name.',
     );
   }
   return names[0] ?? DEFAULT_DATABASE;

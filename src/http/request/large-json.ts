@@ -2,6 +2,7 @@ import { isUtf8 } from 'node:buffer';
 import { setImmediate } from 'node:timers/promises';
 import { invalidInput } from '../../errors/service-error.ts';
 import { PARTS_MAX, malformed, requireNewKey, tooDeep, tooManyParts } from '../../model/strict-json.ts';
+import { formatCount } from '../../model/value-text.ts';
 import { TextReader, WHAT, invalid, readLongNumber, readShortNumber } from './json-tokens.ts';
 import { CLOSE_BRACE, CLOSE_BRACKET, COLON, COMMA, NEWLINE, OPEN_BRACE, OPEN_BRACKET } from './json-tokens.ts';
 import { QUOTE, RETURN, SPACE, TAB } from './json-tokens.ts';
@@ -145,7 +146,10 @@ class LargeJsonParser {
     const holder = this.#holder;
     this.#values += 1;
     if (this.#values > this.#bounds.valuesMax) {
-      throw invalidInput(`${WHAT} has more than ${this.#bounds.valuesMax} values.`, 'Send it in several requests.');
+      throw invalidInput(
+        `${WHAT} has more than ${formatCount(this.#bounds.valuesMax)} values.`,
+        'Send it in several requests.',
+      );
     }
     if (holder === undefined) this.#result = value;
     else if (holder.array !== undefined) holder.array.push(value);
@@ -160,7 +164,7 @@ class LargeJsonParser {
     this.#countPart();
     holder.keys += 1;
     if (holder.keys > this.#bounds.keysMax) {
-      throw invalidInput(`${WHAT} has an object with more than ${this.#bounds.keysMax} keys.`);
+      throw invalidInput(`${WHAT} has an object with more than ${formatCount(this.#bounds.keysMax)} keys.`);
     }
     holder.key = key;
     this.#expected = 'colon';

@@ -19,8 +19,8 @@ export function readQueryValues(url: string, shape: Type.TObject, dialect: Diale
     const parameter = Object.hasOwn(known, name) ? known[name] : undefined;
     if (parameter === undefined) {
       if (dialect === 'lancedb') continue;
-      const message = `The query parameter ${quoteForMessage(name)} is not known here.`;
-      throw invalidInput(message, `Known are ${Object.keys(known).join(', ')}.`);
+      const message = `The query parameter ${quoteForMessage(name)} is unknown.`;
+      throw invalidInput(message, `The query parameters are ${Object.keys(known).join(', ')}.`);
     }
     if (parameter.type === 'array') (queryLists[name] ??= []).push(value);
     else if (query[name] === undefined) query[name] = value;
@@ -34,7 +34,7 @@ function requireWellFormed(text: string): void {
   try {
     decodeURIComponent(text);
   } catch (cause) {
-    throw new ServiceError('InvalidInput', 'The query of the address is not valid percent-encoded UTF-8.', { cause });
+    throw new ServiceError('InvalidInput', 'The query of the URL is not valid percent-encoded UTF-8.', { cause });
   }
 }
 

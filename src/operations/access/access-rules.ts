@@ -11,15 +11,15 @@ import type { Services } from '../services.ts';
 export function readGrant(shape: GrantShape): Grant {
   const role = ROLES.find((each) => each === shape.role);
   if (role === undefined) {
-    throw invalidInput(`The role ${quoteForMessage(shape.role)} is not known.`, `The roles are ${ROLES.join(', ')}.`);
+    throw invalidInput(`The role ${quoteForMessage(shape.role)} does not exist.`, `The roles are ${ROLES.join(', ')}.`);
   }
   const { database, all_databases: isEverywhere = false, path = [] } = shape;
   // A grant on everything must be explicit.
   if ((database === undefined) !== isEverywhere) {
     const hint = 'Give "database" with a name, or "all_databases": true.';
-    throw invalidInput('A grant names a database, or says all_databases, and not both.', hint);
+    throw invalidInput('A grant needs either a database or all_databases.', hint);
   }
-  if (isEverywhere && path.length > 0) throw invalidInput('A grant on all databases has no path.');
+  if (isEverywhere && path.length > 0) throw invalidInput('A grant on all databases cannot have a path.');
   return { role, database, path: checkNames(path, DEFAULT_DELIMITER) };
 }
 

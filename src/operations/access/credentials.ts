@@ -30,10 +30,10 @@ type CredentialKind = 'key' | 'client';
 export const createKey = defineServerOperation({
   id: 'create_key',
   path: '/v1/access/key/create',
-  summary: 'Make an API key; it is shown once',
+  summary: 'Create an API key; the key is shown once',
   permission: 'administer',
   body: { kind: 'json', shape: CreateCredentialBody },
-  replies: [json(CreateKeyReply, 'The key, for the only time.')],
+  replies: [json(CreateKeyReply, 'The key, which is shown only once.')],
   async run(request, services) {
     const { key, digest } = services.generateApiKey();
     const credential = await create('key', { ...request, digest }, services);
@@ -44,10 +44,10 @@ export const createKey = defineServerOperation({
 export const listKeys = defineServerOperation({
   id: 'list_keys',
   path: '/v1/access/key/list',
-  summary: 'List the API keys for what the caller administers',
+  summary: 'List API keys',
   permission: 'administer',
   body: { kind: 'json', shape: PageBody },
-  replies: [json(ListKeysReply, 'Oldest first, never a key itself.')],
+  replies: [json(ListKeysReply, 'API keys, oldest first, without the keys themselves.')],
   async run(request, services) {
     const { credentials: keys, page_token } = await list('key', request, services);
     return objectReply<typeof ListKeysReply>({ keys, page_token });
@@ -57,10 +57,10 @@ export const listKeys = defineServerOperation({
 export const revokeKey = defineServerOperation({
   id: 'revoke_key',
   path: '/v1/access/key/revoke',
-  summary: 'Revoke an API key, at once',
+  summary: 'Revoke an API key immediately',
   permission: 'administer',
   body: { kind: 'json', shape: RevokeKeyBody },
-  replies: [json(RevokeReply, 'The key is valid no more.')],
+  replies: [json(RevokeReply, 'The key is revoked.')],
   statuses: [409],
   run: async (request, services) => revoke('key', { ...request, id: request.body.key_id }, services),
 });
@@ -68,10 +68,10 @@ export const revokeKey = defineServerOperation({
 export const createClient = defineServerOperation({
   id: 'create_client',
   path: '/v1/access/client/create',
-  summary: 'Make a client of the token endpoint; its secret is shown once',
+  summary: 'Create an OAuth client; its secret is shown once',
   permission: 'administer',
   body: { kind: 'json', shape: CreateCredentialBody },
-  replies: [json(CreateClientReply, 'The secret, for the only time.')],
+  replies: [json(CreateClientReply, 'The client with its secret, which is shown only once.')],
   async run(request, services) {
     const { secret, digest } = services.generateClientSecret();
     const client = await create('client', { ...request, digest }, services);
@@ -83,10 +83,10 @@ export const createClient = defineServerOperation({
 export const listClients = defineServerOperation({
   id: 'list_clients',
   path: '/v1/access/client/list',
-  summary: 'List the clients of the token endpoint for what the caller administers',
+  summary: 'List OAuth clients',
   permission: 'administer',
   body: { kind: 'json', shape: PageBody },
-  replies: [json(ListClientsReply, 'Oldest first, never a secret.')],
+  replies: [json(ListClientsReply, 'OAuth clients, oldest first, without their secrets.')],
   async run(request, services) {
     const { credentials: clients, page_token } = await list('client', request, services);
     return objectReply<typeof ListClientsReply>({ clients, page_token });
@@ -96,10 +96,10 @@ export const listClients = defineServerOperation({
 export const revokeClient = defineServerOperation({
   id: 'revoke_client',
   path: '/v1/access/client/revoke',
-  summary: 'Revoke a client and all its tokens, at once',
+  summary: 'Revoke an OAuth client and all its tokens immediately',
   permission: 'administer',
   body: { kind: 'json', shape: RevokeClientBody },
-  replies: [json(RevokeReply, 'The client is valid no more.')],
+  replies: [json(RevokeReply, 'The client is revoked.')],
   run: async (request, services) => revoke('client', { ...request, id: request.body.client_id }, services),
 });
 
@@ -200,8 +200,8 @@ const NAME_CHARACTERS_MAX = 255;
 
 function requireName(name: string): string {
   if (name.length <= NAME_CHARACTERS_MAX && !INVISIBLE.test(name) && name.trim() !== '') return name;
-  const hint = `A name has 1 to ${NAME_CHARACTERS_MAX} visible characters.`;
-  throw invalidInput(`The name ${quoteForMessage(name)} is not usable.`, hint);
+  const hint = `A name must have 1 to ${NAME_CHARACTERS_MAX} visible characters.`;
+  throw invalidInput(`The name ${quoteForMessage(name)} is not valid.`, hint);
 }
 
 function notFound(kind: CredentialKind, id: string): ServiceError {

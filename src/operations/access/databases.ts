@@ -9,7 +9,7 @@ import { requireServerAdministrator } from './access-rules.ts';
 export const createDatabase = defineServerOperation({
   id: 'create_database',
   path: '/v1/database/create',
-  summary: 'Create a database: a tenant with separate tables',
+  summary: 'Create a database',
   permission: 'administer',
   body: { kind: 'json', shape: DatabaseBody },
   replies: [json(DatabaseReply, 'The database.')],
@@ -30,10 +30,10 @@ export const createDatabase = defineServerOperation({
 export const dropDatabase = defineServerOperation({
   id: 'drop_database',
   path: '/v1/database/drop',
-  summary: 'Drop an empty database and all grants on it',
+  summary: 'Drop an empty database and the grants on it',
   permission: 'administer',
   body: { kind: 'json', shape: DatabaseBody },
-  replies: [json(DatabaseReply, 'The database that is no more.')],
+  replies: [json(DatabaseReply, 'The dropped database.')],
   statuses: [409],
   async run({ body, caller }, services) {
     requireServerAdministrator(caller);
@@ -45,10 +45,10 @@ export const dropDatabase = defineServerOperation({
 export const listDatabases = defineServerOperation({
   id: 'list_databases',
   path: '/v1/database/list',
-  summary: 'List the databases that the caller may see',
+  summary: 'List databases',
   permission: 'see',
   body: { kind: 'json', shape: PageBody },
-  replies: [json(ListDatabasesReply, 'By name.')],
+  replies: [json(ListDatabasesReply, 'Databases, ordered by name.')],
   async run({ body, caller }, services) {
     const limit = readPageSize(body.limit, services);
     const [after] = readPageToken(body.page_token, 1) ?? [];

@@ -12,10 +12,10 @@ import { requireChangeable } from './credentials.ts';
 export const createGrant = defineServerOperation({
   id: 'create_grant',
   path: '/v1/access/grant/create',
-  summary: 'Give a role on a database, a namespace or a table',
+  summary: 'Grant a role on a database, a namespace or a table',
   permission: 'administer',
   body: { kind: 'json', shape: GrantBody },
-  replies: [json(GrantReply, 'The grant, also when it was there.')],
+  replies: [json(GrantReply, 'The grant, even if it already existed.')],
   async run(request, services) {
     const { principal } = request.body;
     const grant = readGrant(request.body);
@@ -30,17 +30,17 @@ export const createGrant = defineServerOperation({
 export const deleteGrant = defineServerOperation({
   id: 'delete_grant',
   path: '/v1/access/grant/delete',
-  summary: 'Take a role away, at once',
+  summary: 'Revoke a role immediately',
   permission: 'administer',
   body: { kind: 'json', shape: GrantBody },
-  replies: [json(GrantReply, 'The grant that is no more.')],
+  replies: [json(GrantReply, 'The revoked grant.')],
   statuses: [409],
   async run(request, services) {
     const { principal } = request.body;
     const grant = readGrant(request.body);
     requireGivable(request.caller, grant);
     const isRemoved = await services.catalog.grants.remove(principal, grant);
-    if (!isRemoved) throw new ServiceError('GrantNotFound', 'There is no such grant.');
+    if (!isRemoved) throw new ServiceError('GrantNotFound', 'The grant does not exist.');
     reportChange(request, principal, services);
     return objectReply<typeof GrantReply>({ principal, ...toGrantShape(grant) });
   },
@@ -49,10 +49,10 @@ export const deleteGrant = defineServerOperation({
 export const listGrants = defineServerOperation({
   id: 'list_grants',
   path: '/v1/access/grant/list',
-  summary: 'List who has which role on what the caller administers',
+  summary: 'List grants',
   permission: 'administer',
   body: { kind: 'json', shape: ListGrantsBody },
-  replies: [json(ListGrantsReply, 'By principal, database and path.')],
+  replies: [json(ListGrantsReply, 'Grants, ordered by principal, database and path.')],
   async run({ body, caller }, services) {
     const limit = readPageSize(body.limit, services);
     const { principal, page_token: token } = body;
@@ -65,7 +65,13 @@ export const listGrants = defineServerOperation({
       (grant) => mayGive(caller, grant),
     );
     const { entries, page_token } = cutPage(found, limit, toToken);
-    const grants = entries.map((grant) => ({ principal: grant.principal, ...toGrantShape(grant) }));
+    const principals = entries.map((grant) => grant.principal);
+    const names = await services.catalog.callerNames(principals);
+    const grants = entries.map((grant) => ({
+      principal: grant.principal,
+      principal_name: names.get(grant.principal),
+      ...toGrantShape(grant),
+    }));
     return objectReply<typeof ListGrantsReply>({ grants, page_token });
   },
 });
@@ -100,8 +106,8 @@ async function requirePrincipal(principal: string, caller: Caller, catalog: Cata
     return requireChangeable(kind, { id: rest, caller }, catalog);
   }
   if (kind === 'token' && isTokenHolder(principal, rest)) return undefined;
-  const hint = 'It is "key:<id>", "client:<id>" or "token:<issuer>#<subject>".';
-  throw invalidInput(`The principal ${quoteForMessage(principal)} is not usable.`, hint);
+  const hint = 'It must be "key:<id>", "client:<id>" or "token:<issuer>#<subject>".';
+  throw invalidInput(`The principal ${quoteForMessage(principal)} is not valid.`, hint);
 }
 
 function isTokenHolder(principal: string, rest: string): boolean {

@@ -16,10 +16,10 @@ import { reportChange, requireServerAdministrator } from './access-rules.ts';
 export const setQuota = defineServerOperation({
   id: 'set_quota',
   path: '/v1/access/quota/set',
-  summary: 'Limit what a key, a client or a database may use; other limits stay as they are',
+  summary: 'Set quotas of a key, a client or a database',
   permission: 'administer',
   body: { kind: 'json', shape: SetQuotaBody },
-  replies: [json(QuotaReply, 'All limits that it has now.')],
+  replies: [json(QuotaReply, 'All limits of the key, client or database after the change.')],
   async run(request, services) {
     requireServerAdministrator(request.caller);
     const { body } = request;
@@ -34,17 +34,17 @@ export const setQuota = defineServerOperation({
 export const removeQuota = defineServerOperation({
   id: 'remove_quota',
   path: '/v1/access/quota/remove',
-  summary: 'Remove limits of a key, a client or a database',
+  summary: 'Remove quotas of a key, a client or a database',
   permission: 'administer',
   body: { kind: 'json', shape: RemoveQuotaBody },
-  replies: [json(QuotaReply, 'The limits that are left.')],
+  replies: [json(QuotaReply, 'The remaining limits.')],
   async run(request, services) {
     requireServerAdministrator(request.caller);
     const limits = request.body.limits?.map(readLimitName);
     const named = await readSubject(request.body, services.catalog);
     const quota = await services.catalog.quotas.remove(named.subject, limits);
     if (quota === undefined) {
-      throw new ServiceError('QuotaNotFound', `There is no such limit of ${quoteForMessage(named.shown)}.`);
+      throw new ServiceError('QuotaNotFound', `${quoteForMessage(named.shown)} has no such limit.`);
     }
     reportChange(request, named.shown, services);
     return objectReply<typeof QuotaReply>(toGivenQuota({ ...named, quota }));
@@ -54,7 +54,7 @@ export const removeQuota = defineServerOperation({
 export const listQuotas = defineServerOperation({
   id: 'list_quotas',
   path: '/v1/access/quota/list',
-  summary: 'List the quotas of keys, clients and databases',
+  summary: 'List quotas',
   permission: 'administer',
   body: { kind: 'json', shape: PageBody },
   replies: [json(ListQuotasReply, 'Clients, databases and keys that have a quota.')],
@@ -98,7 +98,7 @@ function readLimits(body: QuotaShape): Quota {
 function readLimitName(name: string): QuotaLimit {
   const limit = QUOTA_LIMITS.find((each) => LIMITS[each].field === name);
   if (limit !== undefined) return limit;
-  throw invalidInput(`The limit ${quoteForMessage(name)} is not known.`, `The limits are ${limitNames()}.`);
+  throw invalidInput(`The limit ${quoteForMessage(name)} does not exist.`, `The limits are ${limitNames()}.`);
 }
 
 function limitNames(): string {
@@ -121,7 +121,7 @@ export async function readSubject(
   { databases }: Pick<Catalog, 'databases'>,
 ): Promise<NamedSubject> {
   if ((principal === undefined) === (database === undefined)) {
-    throw invalidInput('A quota belongs to a principal or to a database.', 'Give one of the two, and not both.');
+    throw invalidInput('A quota belongs to a principal or to a database.', 'Give exactly one of them.');
   }
   if (database !== undefined) {
     const found = await databases.find(database);
@@ -132,7 +132,7 @@ export async function readSubject(
   if ((kind !== 'key' && kind !== 'client') || id === '') {
     throw invalidInput(
       `The principal ${quoteForMessage(principal ?? '')} cannot have a quota.`,
-      'Keys and clients can: give key:<id> or client:<id>. The holder of a token counts for the database.',
+      'Give key:<id> or client:<id>. Requests with tokens of other issuers count towards the quota of the database.',
     );
   }
   return { subject: `${kind}:${id}`, shown: `${kind}:${id}` };

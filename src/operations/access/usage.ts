@@ -10,10 +10,10 @@ import { readSubject, toGivenQuota } from './quotas.ts';
 export const describeUsage = defineServerOperation({
   id: 'describe_usage',
   path: '/v1/access/usage',
-  summary: 'Show how much of its quota the caller, a database, a key or a client uses',
+  summary: 'Show usage and quotas of the caller, a database, a key or a client',
   permission: 'see',
   body: { kind: 'json', shape: UsageBody },
-  replies: [json(UsageReply, 'The limits, and what is used.')],
+  replies: [json(UsageReply, 'Limits and usage.')],
   async run({ body, caller }, { catalog, sizeQuotas }) {
     const isOwn = body.database === undefined && (body.principal === undefined || body.principal === caller.id);
     if (!isOwn) requireInsight(caller, body.database);
@@ -43,5 +43,5 @@ async function requireCredential(
 ): Promise<void> {
   const id = subject.slice(subject.indexOf(':') + 1);
   const found = await (subject.startsWith('key:') ? keys : clients).find(id);
-  if (found === undefined) throw new ServiceError('CredentialNotFound', 'There is no such key or client.');
+  if (found === undefined) throw new ServiceError('CredentialNotFound', 'The key or client does not exist.');
 }

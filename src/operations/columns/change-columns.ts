@@ -1,4 +1,4 @@
-import type { ColumnAlteration, NewColumn, NewComputedColumn } from '../../engine/engine.ts';
+import type { ColumnAlteration, NewColumn, NewComputedColumn, VectorConversion } from '../../engine/engine.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { parseFieldPath } from '../../model/field-path.ts';
@@ -12,12 +12,12 @@ import { BranchQuery } from '../../wire/shapes.ts';
 import { defineTableOperation, json } from '../operation.ts';
 import { requireEntries } from '../shared/parameters.ts';
 import { readBranch } from '../shared/table-state.ts';
-import { SOME_BYTES, runWrite } from '../shared/write-reply.ts';
+import { SOME_BYTES, describeWrite, replyToWrite, runWrite } from '../shared/write-reply.ts';
 
 export const addColumns = defineTableOperation({
   id: 'alter_table_add_columns',
   path: '/v1/table/:id/add_columns',
-  summary: 'Add columns: calculated once by SQL, computed for good, or null',
+  summary: 'Add columns: by SQL expression, computed, or null',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: AddColumnsBody, ofSchema: toColumnsOfNulls },
@@ -28,7 +28,7 @@ export const addColumns = defineTableOperation({
     const branch = request.body.branch ?? readBranch(request.query);
     const { limits } = services;
     requireEntries('new_columns', entries.length, { maximum: limits.sql.updatesMax });
-    if (isGiven(computation)) throw needsCode('A function behind a column');
+    if (isGiven(computation)) throw needsCode('A function that computes a column');
     const { commits } = services.engine;
     const { columnsMax } = limits.arrow;
     if (entries.some(({ computed }) => isGiven(computed))) {
@@ -43,7 +43,7 @@ export const addColumns = defineTableOperation({
 export const alterColumns = defineTableOperation({
   id: 'alter_table_alter_columns',
   path: '/v1/table/:id/alter_columns',
-  summary: 'Rename columns, change their types, or whether they may be null',
+  summary: 'Change columns: name, type or nullability',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: AlterColumnsBody },
@@ -52,7 +52,22 @@ export const alterColumns = defineTableOperation({
     const { branch, alterations: entries } = request.body;
     requireEntries('alterations', entries.length, { maximum: services.limits.sql.updatesMax });
     const alterations = entries.map((entry, index) => toAlteration(entry, `alterations[${index}]`));
-    const plan = services.engine.commits.alterColumns(alterations);
+    const { commits } = services.engine;
+    const target = { location: request.table.location, branch };
+    for (const [index, alteration] of alterations.entries()) {
+      const conversion = toConversion(alteration, entries[index]?.data_type);
+      if (conversion === undefined || !(await commits.holdsLists(target, conversion.column))) continue;
+      if (alterations.length > 1 || alteration.rename !== undefined || alteration.nullable !== undefined) {
+        throw invalidInput(
+          `Converting the lists of ${quoteForMessage(conversion.column)} to vectors cannot be combined with other changes.`,
+          'Send the other changes in a separate request.',
+        );
+      }
+      const write = { ...describeWrite(request, branch), growth: SOME_BYTES, toFields: () => ({}) };
+      const several = { ...write, plan: commits.vectorsFromLists(target, conversion) };
+      return replyToWrite(await services.writes.runSeveral(several));
+    }
+    const plan = commits.alterColumns(alterations);
     // Only another type writes the column anew.
     const isRewritten = alterations.some(({ typeJson }) => typeJson !== undefined);
     return runWrite(request, services, { branch, plan, growth: isRewritten ? SOME_BYTES : undefined });
@@ -62,7 +77,7 @@ export const alterColumns = defineTableOperation({
 export const dropColumns = defineTableOperation({
   id: 'alter_table_drop_columns',
   path: '/v1/table/:id/drop_columns',
-  summary: 'Drop columns, with their indexes',
+  summary: 'Drop columns and their indexes',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: DropColumnsBody },
@@ -79,9 +94,12 @@ export const dropColumns = defineTableOperation({
 function toColumnsOfNulls({ fields }: Schema): Record<string, unknown> {
   const entries = fields.map(({ name, type, nullable, metadata }) => {
     const field = `The column ${quoteForMessage(name)}`;
-    if (!nullable) throw invalidInput(`${field} may not be null, but has no values.`, 'Make the field nullable.');
+    if (!nullable) throw invalidInput(`${field} is not nullable, but has no values.`, 'Make the field nullable.');
     if (metadata.size > 0) {
-      throw invalidInput(`${field} has metadata.`, 'Add it without, and send the metadata to update_field_metadata.');
+      throw invalidInput(
+        `${field} has metadata.`,
+        'Add it without metadata, then set the metadata with update_field_metadata.',
+      );
     }
     return { name, data_type: toTypeJson(type, 'lancedb') };
   });
@@ -95,7 +113,8 @@ function toNewColumn(entry: Entry, field: string, limits: SqlLimits): NewColumn 
   if (isGiven(entry.virtual_column)) throw needsCode(`${field}.virtual_column`);
   if (isGiven(expression) === isGiven(type)) {
     if (isGiven(entry.all_null) && !isGiven(type)) throw notOffered(`${field}.all_null without a data_type`);
-    const hint = 'An entry is {"name": "total", "expression": "price * 2"} or {"name": "note", "data_type": "string"}.';
+    const hint =
+      'Send an entry such as {"name": "total", "expression": "price * 2"} or {"name": "note", "data_type": "string"}.';
     throw invalidInput(`${field} needs either an expression or a data_type.`, hint);
   }
   if (typeof expression !== 'string') return { kind: 'null', name, type: readDataType(type, `${field}.data_type`) };
@@ -108,13 +127,12 @@ function toComputedColumn(entry: Entry, field: string, limits: SqlLimits): NewCo
   const { name, computed: text } = entry;
   if (isGiven(entry.virtual_column)) throw needsCode(`${field}.virtual_column`);
   if (typeof text !== 'string') {
-    const hint = 'Add them in two requests: those with computed in one, all others in another.';
-    throw invalidInput(`${field} has no text in computed, and others have.`, hint);
+    const hint = 'Use two requests: one for the computed columns, one for the others.';
+    throw invalidInput(`${field} has no "computed" expression, but other entries have one.`, hint);
   }
   if ([entry.expression, entry.data_type, entry.all_null].some(isGiven)) {
-    const hint =
-      'The type of a computed column follows from its expression, and its rows are filled by backfill_column.';
-    throw invalidInput(`${field} has computed beside expression, data_type or all_null.`, hint);
+    const hint = 'The expression determines the type of a computed column, and backfill_column fills its rows.';
+    throw invalidInput(`${field} has "computed" together with expression, data_type or all_null.`, hint);
   }
   return { name, text, expression: guardSql(text, { name: 'expression', field: `${field}.computed` }, limits) };
 }
@@ -131,7 +149,7 @@ function toAlteration(entry: AlterColumnsBody['alterations'][number], field: str
   // The engine reads Lance's own JSON form, as the LanceDB client does.
   const typeJson = type === null ? undefined : toTypeJson(readDataType(type, `${field}.data_type`), 'lancedb');
   if ((rename ?? nullable ?? typeJson) === undefined) {
-    throw invalidInput(`${field} says nothing to change.`, 'Give rename, nullable or data_type.');
+    throw invalidInput(`${field} has no change.`, 'Give rename, nullable or data_type.');
   }
   return {
     path,
@@ -141,8 +159,16 @@ function toAlteration(entry: AlterColumnsBody['alterations'][number], field: str
   };
 }
 
+/** The engine does not change lists into vectors by itself. */
+function toConversion({ path }: ColumnAlteration, type: unknown): VectorConversion | undefined {
+  const [column, ...nested] = path;
+  if (type === undefined || type === null || nested.length > 0) return undefined;
+  const wanted = readDataType(type, 'data_type');
+  return wanted.kind === 'fixed-size-list' ? { column, type: wanted } : undefined;
+}
+
 function needsCode(field: string): ServiceError {
-  return new ServiceError('Unsupported', `${field} is not offered: it would run code of its caller.`, {
+  return new ServiceError('Unsupported', `${field} is not offered: it would run code of the caller.`, {
     hint: 'A column can be computed by an SQL expression: {"name": "total", "computed": "price * quantity"}.',
   });
 }

@@ -10,7 +10,7 @@ import { describeWrite, requireSuccess, runWrite, toFrame } from '../shared/writ
 export const updateFieldMetadata = defineTableOperation({
   id: 'update_field_metadata',
   path: '/v1/table/:id/update_field_metadata',
-  summary: 'Update the metadata of fields',
+  summary: 'Update field metadata',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: UpdateFieldMetadataBody },
@@ -28,19 +28,20 @@ export const updateFieldMetadata = defineTableOperation({
 export const updateSchemaMetadata = defineTableOperation({
   id: 'update_table_schema_metadata',
   path: '/v1/table/:id/schema_metadata/update',
-  summary: 'Replace the metadata of the schema',
+  summary: 'Replace schema metadata',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: SchemaMetadataBody, normalize: toMetadataField },
   query: BranchQuery,
   replies: [json(StringMap, 'The resulting metadata.')],
   async run(request, services) {
-    const { query, body } = request;
+    const { query, body, table } = request;
     guardMetadata(body.metadata, 'metadata', services.limits.metadata);
+    const branch = query['branch'] ?? body.branch;
     const success = requireSuccess(
       await services.writes.run({
-        ...describeWrite(request, query['branch'] ?? body.branch),
-        plan: services.engine.commits.schemaMetadata(body.metadata),
+        ...describeWrite(request, branch),
+        plan: services.engine.commits.schemaMetadata({ location: table.location, branch }, body.metadata),
         rule: { from: 'nothing' },
         toFields: ({ metadata }) => ({ metadata }),
       }),

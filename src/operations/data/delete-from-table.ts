@@ -7,11 +7,11 @@ import { runWrite } from '../shared/write-reply.ts';
 export const deleteFromTable = defineTableOperation({
   id: 'delete_from_table',
   path: '/v1/table/:id/delete',
-  summary: 'Delete the rows that a condition selects',
+  summary: 'Delete the rows that match a condition',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: DeleteBody },
-  replies: [json(DeleteReply, 'How many rows, at which version.')],
+  replies: [json(DeleteReply, 'The number of deleted rows and the resulting version.')],
   async run(request, services) {
     const { body } = request;
     const predicate = guardSql(body.predicate, { name: 'predicate', field: 'predicate' }, services.limits.sql);

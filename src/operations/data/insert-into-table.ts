@@ -13,12 +13,12 @@ import { fillIfDeclared } from '../tables/new-table.ts';
 export const insertIntoTable = defineTableOperation({
   id: 'insert_into_table',
   path: '/v1/table/:id/insert',
-  summary: 'Add the rows of an Arrow IPC stream, or replace all rows by them',
+  summary: 'Insert the rows of an Arrow IPC stream, or overwrite the table with them',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'arrow' },
   query: InsertQuery,
-  replies: [json(InsertReply, 'How many rows, at which version.')],
+  replies: [json(InsertReply, 'The number of inserted rows and the resulting version.')],
   async run(request, services) {
     const mode = readMode(request.query['mode']);
     if (request.query['upload_id'] !== undefined) return insertPart(request, mode, services);
@@ -39,10 +39,10 @@ export const insertIntoTable = defineTableOperation({
 export const createMultipartWrite = defineTableOperation({
   id: 'create_multipart_write',
   path: '/v1/table/:id/multipart_write/create',
-  summary: 'Begin an insert of several parts',
+  summary: 'Start a multipart insert',
   permission: 'write',
   query: BranchQuery,
-  replies: [json(UploadReply, 'The name of the upload.')],
+  replies: [json(UploadReply, 'The id of the upload.')],
   async run({ table, query, caller }, services) {
     const target = readTarget(table, query);
     // Refuses a branch that does not exist.
@@ -55,11 +55,11 @@ export const createMultipartWrite = defineTableOperation({
 export const completeMultipartWrite = defineTableOperation({
   id: 'complete_multipart_write',
   path: '/v1/table/:id/multipart_write/complete',
-  summary: 'Make all parts of an upload visible at once',
+  summary: 'Complete a multipart insert: all parts become visible at once',
   permission: 'write',
   usesPipeline: true,
   query: EndUploadQuery,
-  replies: [json(CompleteUploadReply, 'How many rows, at which version.')],
+  replies: [json(CompleteUploadReply, 'The number of inserted rows and the resulting version.')],
   async run(request, services) {
     const upload = readUpload(request);
     const result = await services.writes.uploads.complete(upload, {
@@ -74,10 +74,10 @@ export const completeMultipartWrite = defineTableOperation({
 export const abortMultipartWrite = defineTableOperation({
   id: 'abort_multipart_write',
   path: '/v1/table/:id/multipart_write/abort',
-  summary: 'Drop an upload and its parts',
+  summary: 'Abort a multipart insert and delete its parts',
   permission: 'write',
   query: EndUploadQuery,
-  replies: [json(UploadReply, 'The upload is gone.')],
+  replies: [json(UploadReply, 'The upload was aborted.')],
   async run(request, services) {
     const upload = readUpload(request);
     await services.writes.uploads.abort(upload);
@@ -99,7 +99,7 @@ function toInsertedRows({ rows }: { readonly rows: number }) {
 function readMode(text = 'append'): InsertMode {
   const word = text.toLowerCase().replaceAll('_', '');
   if (word === 'append' || word === 'overwrite') return word;
-  throw invalidInput(`The mode ${quoteForMessage(text)} is not known.`, 'The modes are append and overwrite.');
+  throw invalidInput(`The mode ${quoteForMessage(text)} is unknown.`, 'Use append or overwrite.');
 }
 
 function readUpload({ table, caller, query }: TableRequest): UploadKey {

@@ -9,7 +9,7 @@ export function chooseMediaType(accept: string | undefined, offered: readonly [s
     .filter(({ quality }) => quality > 0)
     .toSorted((one, other) => other.quality - one.quality);
   if (best !== undefined) return best.type;
-  throw new ServiceError('NotAcceptable', 'None of the media types in Accept is offered here.', {
+  throw new ServiceError('NotAcceptable', 'None of the media types in Accept is offered.', {
     hint: `Offered are ${offered.join(', ')}.`,
   });
 }

@@ -2,6 +2,7 @@ import { pullChunks, releaseChunks } from '../../arrow/stream/chunk-source.ts';
 import type { MergeCounts } from '../../engine/engine.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Limits } from '../../model/limits.ts';
+import { formatByteLimit } from '../../model/value-text.ts';
 import { MergeInsertQuery, MergeInsertReply } from '../../wire/data.ts';
 import type { Fields } from '../../writes/writes.ts';
 import { defineTableOperation, json } from '../operation.ts';
@@ -14,12 +15,12 @@ import { readMergeSettings } from './merge-settings.ts';
 export const mergeInsertIntoTable = defineTableOperation({
   id: 'merge_insert_into_table',
   path: '/v1/table/:id/merge_insert',
-  summary: 'Update the rows that match, insert the others, delete those that are not there',
+  summary: 'Upsert: update rows that match, insert or delete others',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'arrow' },
   query: MergeInsertQuery,
-  replies: [json(MergeInsertReply, 'How many rows, at which version.')],
+  replies: [json(MergeInsertReply, 'The number of changed rows and the resulting version.')],
   async run(request, services) {
     const { limits } = services;
     const settings = readMergeSettings(request, limits.sql, performance.now());
@@ -60,10 +61,14 @@ async function openWhole(request: TableIngestRequest, limits: Limits) {
 }
 
 function tooLarge({ engine }: Limits, cause: unknown): ServiceError {
-  return new ServiceError('PayloadTooLarge', `The rows of a merge take at most ${engine.mergeBytesMax} bytes.`, {
-    hint: 'Split them by key into several merges, with each dictionary sent once; or ask the operator to raise engine.mergeBytesMax.',
-    cause,
-  });
+  return new ServiceError(
+    'PayloadTooLarge',
+    `The rows of a merge can have at most ${formatByteLimit(engine.mergeBytesMax)}.`,
+    {
+      hint: 'Split them by key into several merges, send each dictionary once, or ask an operator to raise engine.mergeBytesMax.',
+      cause,
+    },
+  );
 }
 
 /** Of rows that fill a declared table: all are new. */

@@ -34,17 +34,17 @@ const KEYS_MAX = 64;
 function readKeys({ queryLists }: MergeAsked): MergeRequest['on'] {
   const keys = queryLists['on'] ?? [];
   if (keys.length === 0) {
-    const hint = 'Name the column that rows are matched on, such as on=id.';
+    const hint = 'Give the column that rows are matched on, such as on=id.';
     throw invalidInput('The query parameter on is missing.', hint);
   }
   const paths = [...new Set(keys)];
-  if (paths.length > KEYS_MAX) throw invalidInput(`on names ${paths.length} columns; at most ${KEYS_MAX} are allowed.`);
+  if (paths.length > KEYS_MAX) throw invalidInput(`on has ${paths.length} columns; at most ${KEYS_MAX} are allowed.`);
   return paths.map(parseFieldPath);
 }
 
 function readFilter(query: QueryValues, name: string, limits: SqlLimits): GuardedSql | undefined {
   const text = query[name];
-  return text === undefined ? undefined : guardSql(text, { name: 'filter', field: name }, limits);
+  return text === undefined ? undefined : guardSql(text, { name: 'filter', field: name, withoutCalls: true }, limits);
 }
 
 const UNIT_MILLISECONDS: Readonly<Record<string, number>> = { ms: 1, s: 1000, m: 60_000, h: 3_600_000 };
@@ -63,14 +63,14 @@ function readDuration(text: string | undefined): number | undefined {
   const [, amount, unit = 's'] = /^(\d{1,9}(?:\.\d{1,9})?)\s?(ms|s|m|h)?$/.exec(text) ?? [];
   const factor = UNIT_MILLISECONDS[unit];
   if (amount !== undefined && factor !== undefined) return Number(amount) * factor;
-  const hint = 'Write a number and ms, s, m or h, such as 30s.';
-  throw invalidInput(`The timeout ${quoteForMessage(text)} is not a length of time.`, hint);
+  const hint = 'Give a number followed by ms, s, m or h, such as 30s.';
+  throw invalidInput(`The timeout ${quoteForMessage(text)} is not a duration.`, hint);
 }
 
 function readMilliseconds(text: string | undefined): number | undefined {
   if (text === undefined) return undefined;
   if (/^\d{1,15}$/.test(text)) return Number(text);
-  const hint = 'It is a whole number of milliseconds.';
+  const hint = 'It must be a whole number of milliseconds.';
   throw invalidInput(`The header x-request-timeout-ms is ${quoteForMessage(text)}.`, hint);
 }
 
@@ -78,7 +78,7 @@ function requireEffect({ updateMatched, updateFilter, insertNew, deleteOthers, d
   if (updateFilter !== undefined && !updateMatched) refuseFilterAlone('when_matched_update_all');
   if (deleteFilter !== undefined && !deleteOthers) refuseFilterAlone('when_not_matched_by_source_delete');
   if (updateMatched || insertNew || deleteOthers) return;
-  const hint = 'Ask for when_matched_update_all, when_not_matched_insert_all or when_not_matched_by_source_delete.';
+  const hint = 'Set when_matched_update_all, when_not_matched_insert_all or when_not_matched_by_source_delete.';
   throw invalidInput('The merge would change nothing.', hint);
 }
 

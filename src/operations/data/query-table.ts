@@ -6,6 +6,7 @@ import { CountRowsBody, QueryTableBody, RowsReply } from '../../wire/data.ts';
 import { toContractSearch } from '../../wire/query-forms.ts';
 import { defineTableOperation, json } from '../operation.ts';
 import { toTableState } from '../shared/table-state.ts';
+import { embedQuery } from '../embeddings/embed-query.ts';
 import { VERSION_HEADER, replyToQuery } from './cached-query.ts';
 import { chooseMediaType } from './media-type.ts';
 import { readQuery, readQueryTimeout, readSql } from './read-query.ts';
@@ -22,7 +23,7 @@ const Bytes = Type.String({ format: 'binary' });
 export const queryTable = defineTableOperation({
   id: 'query_table',
   path: '/v1/table/:id/query',
-  summary: 'Find rows by vector, full text and SQL filter',
+  summary: 'Search by vector, full text and SQL filter',
   permission: 'read',
   body: { kind: 'json', shape: QueryTableBody, normalize: toContractSearch },
   replies: [
@@ -34,9 +35,12 @@ export const queryTable = defineTableOperation({
   async run(request, services) {
     const mediaType = chooseMediaType(request.header('accept'), OFFERED);
     const { table } = request;
-    const given = readQuery(request.body, services.limits);
+    const { vector_text: text } = request.body;
+    const read = readQuery(request.body, services.limits);
     const state = toTableState(table, request.body);
     const timeout = () => readQueryTimeout(request);
+    const given =
+      text === undefined ? read : await embedQuery({ text, state, query: read, timeout: timeout() }, services);
     // Whatever the server chooses for the caller is chosen here: what is executed is the key of its cached result.
     const query = isTunable(given, table)
       ? await tuneQuery({ table, state, query: given, timeout: timeout() }, services)

@@ -51,15 +51,23 @@ export function readSql(name: Clause, text: string | undefined, limits: SqlLimit
 export function readQueryTimeout(request: Pick<RequestFacts, 'header' | 'signal' | 'caller'>) {
   const text = request.header('x-request-timeout-ms') ?? '';
   const seconds = /^\d{1,12}$/.test(text) && Number(text) > 0 ? Number(text) / 1000 : undefined;
-  return { seconds, signal: request.signal(), caller: request.caller.id };
+  return {
+    seconds,
+    get signal() {
+      return request.signal();
+    },
+    caller: request.caller.id,
+  };
 }
 
 function readVectors(body: QueryTableBody, limits: QueryLimits): readonly (readonly number[])[] {
   if (body.vector === undefined) return [];
+  if (body.vector_text !== undefined)
+    throw invalidInput('vector and vector_text are both given.', 'Give one of the two.');
   const { single_vector: single, multi_vector: several } = body.vector;
   requireOneOf('vector', { single_vector: single, multi_vector: several });
   if (several?.length === 0) {
-    const hint = 'Give at least one vector, or leave vector out to scan the table.';
+    const hint = 'Give at least one vector, or omit vector to scan the table.';
     throw invalidInput('vector.multi_vector is empty.', hint);
   }
   const vectors = single === undefined ? (several ?? []) : [single];
@@ -96,8 +104,8 @@ function readDistanceType(text: string | undefined): DistanceType | undefined {
   if (text === undefined) return undefined;
   const type = DISTANCE_TYPES.find((candidate) => candidate === text.toLowerCase());
   if (type !== undefined) return type;
-  const hint = `The types are ${DISTANCE_TYPES.join(', ')}.`;
-  throw invalidInput(`The distance_type ${quoteForMessage(text)} is not known.`, hint);
+  const hint = `Use one of ${DISTANCE_TYPES.join(', ')}.`;
+  throw invalidInput(`The distance_type ${quoteForMessage(text)} is unknown.`, hint);
 }
 
 function readProbes(body: QueryTableBody, limits: QueryLimits): Probes | undefined {
@@ -115,7 +123,7 @@ function readProbes(body: QueryTableBody, limits: QueryLimits): Probes | undefin
 
 /** A vector search sorts its results in memory and so has a bound; a scan has none. */
 function readLimit(body: QueryTableBody, kMax: number): number | undefined {
-  const isUnlimited = body.k === UNLIMITED && body.vector === undefined;
+  const isUnlimited = body.k === UNLIMITED && body.vector === undefined && body.vector_text === undefined;
   return isUnlimited ? undefined : readCount(body.k, 'k', kMax);
 }
 
@@ -139,6 +147,6 @@ function readBound(value: number | undefined, field: string): number | undefined
 function requireOneOf(field: string, choices: Readonly<Record<string, unknown>>): void {
   const chosen = Object.keys(choices).filter((name) => choices[name] !== undefined);
   if (chosen.length === 1) return;
-  const found = `${chosen.length === 0 ? 'neither' : 'both'} of ${Object.keys(choices).join(' or ')}`;
-  throw invalidInput(`${field} has ${found}.`, 'Give exactly one of the two.');
+  const found = `${chosen.length === 0 ? 'neither' : 'both'} ${Object.keys(choices).join(chosen.length === 0 ? ' nor ' : ' and ')}`;
+  throw invalidInput(`${field} has ${found}.`, 'Give exactly one of them.');
 }

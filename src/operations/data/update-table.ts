@@ -16,7 +16,7 @@ export const updateTable = defineTableOperation({
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: UpdateTableBody },
-  replies: [json(UpdateTableReply, 'How many rows, at which version.')],
+  replies: [json(UpdateTableReply, 'The number of updated rows and the resulting version.')],
   async run(request, services) {
     const { table, body } = request;
     const { limits } = services;

@@ -1,7 +1,7 @@
 import type { Static } from 'typebox';
 import type { BatchChanges, RecordedBatch } from '../../catalog/catalog.ts';
 import type { PublishedManifest } from '../../engine/engine.ts';
-import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import { guardTableProperties } from '../../guard/metadata.ts';
 import { authorize, isPermitted, isVisible } from '../../model/access.ts';
 import type { Permission } from '../../model/access.ts';
@@ -17,26 +17,31 @@ import {
   BatchCreateVersionsReply,
 } from '../../wire/history/batches.ts';
 import type { TableOperation } from '../../wire/history/batches.ts';
-import type { CreateVersionBody } from '../../wire/history/versions.ts';
+import type { CreateVersionBody, DeleteVersionsBody } from '../../wire/history/versions.ts';
 import type { DeclareTableBody } from '../../wire/tables.ts';
-import type { BatchWrite, BatchedVersion, Fields } from '../../writes/writes.ts';
+import type { BatchWrite, BatchedDeletion, BatchedVersion, Fields } from '../../writes/writes.ts';
 import { defineDatabaseOperation, json, toShownPath } from '../operation.ts';
 import type { DatabaseRequest, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { requireEntries } from '../shared/parameters.ts';
+import { orReport } from '../shared/record-commit.ts';
+import { readBranch } from '../shared/table-state.ts';
 import { requireSuccess, toFrame } from '../shared/write-reply.ts';
-import { checkDeclared } from '../tables/declared-tables.ts';
+import { checkDeclared, isOnlyDeclared } from '../tables/declared-tables.ts';
+import { readNewLocation } from '../tables/given-location.ts';
+import { vendCredentials, wantsCredentials } from '../tables/vend-credentials.ts';
 import { toVersionShape, toVersionWrite } from './managed-versions.ts';
+import { readRanges } from './versions.ts';
 
 export const batchCreateVersions = defineDatabaseOperation({
   id: 'batch_create_table_versions',
   path: '/v1/table/version/batch-create',
-  summary: 'Commit staged manifests as the next versions of several tables, all or none',
+  summary: 'Commit staged manifests to several tables atomically',
   permission: 'write',
   authorizesTables: true,
   isKeyed: true,
   body: { kind: 'json', shape: BatchCreateVersionsBody },
-  replies: [json(BatchCreateVersionsReply, 'The versions.')],
+  replies: [json(BatchCreateVersionsReply, 'The committed versions.')],
   statuses: [409],
   async run(request, services) {
     const { entries } = request.body;
@@ -51,12 +56,12 @@ export const batchCreateVersions = defineDatabaseOperation({
 export const batchCommitTables = defineDatabaseOperation({
   id: 'batch_commit_tables',
   path: '/v1/table/batch-commit',
-  summary: 'Declare and deregister tables and commit staged manifests, all or nothing',
+  summary: 'Declare and deregister tables, commit staged manifests and delete versions atomically',
   permission: 'write',
   authorizesTables: true,
   isKeyed: true,
   body: { kind: 'json', shape: BatchCommitBody },
-  replies: [json(BatchCommitReply, 'What each operation has done.')],
+  replies: [json(BatchCommitReply, 'The result of each operation.')],
   statuses: [409],
   async run(request, services) {
     const { operations } = request.body;
@@ -73,6 +78,7 @@ interface Change {
   readonly version?: BatchedVersion & { readonly admit: () => Promise<void> };
   readonly declaration?: Declaration;
   readonly deregistered?: TableRecord;
+  readonly deletion?: BatchedDeletion;
 }
 
 type Result = Readonly<Partial<Record<keyof TableOperation, Fields>>>;
@@ -98,10 +104,34 @@ async function runBatch(
     });
     const success = requireSuccess(result);
     for (const { deregistered } of changes) if (deregistered) services.engine.lifecycle.close(deregistered.location);
-    return { kind: 'object', body: success.fields, ...toFrame(success) };
+    const body = await withCredentials(request, services, operations, success.fields);
+    return { kind: 'object', body, ...toFrame(success) };
   } finally {
     for (const end of ends) await end();
   }
+}
+
+/** Beside what is kept for replays. The batch is committed: without credentials, `describe_table` gives them. */
+async function withCredentials(
+  request: DatabaseRequest,
+  services: Services,
+  operations: readonly TableOperation[],
+  fields: Fields,
+): Promise<Fields> {
+  const results = fields['results'];
+  if (!Array.isArray(results) || services.vending === undefined) return fields;
+  const vended = results.map(async (result: Result, index): Promise<Result> => {
+    const body = operations[index]?.declare_table;
+    if (body === undefined || result.declare_table === undefined) return result;
+    const storage_options = await orReport('credentials for a declared table', services, async () => {
+      const table = await services.catalog.tables.find(request.database.id, readPath(request, body));
+      if (table === undefined) return {};
+      const isEmpty = await isOnlyDeclared(table, services);
+      return vendCredentials({ ...request, body }, { table, isEmpty }, services);
+    });
+    return { declare_table: { ...result.declare_table, storage_options: storage_options ?? {} } };
+  });
+  return { ...fields, results: await Promise.all(vended) };
 }
 
 /** Everything that may refuse the batch before the tables' turn: all are found and permitted before the first is checked. */
@@ -131,7 +161,7 @@ async function readChange(
   { index, ends }: { readonly index: number; readonly ends: Ends },
 ): Promise<Change> {
   if (Object.keys(operation).length !== 1) {
-    throw invalidInput(`operations[${index}] has not exactly one member.`, 'Give one kind of operation in each.');
+    throw invalidInput(`operations[${index}] must have exactly one member.`, 'Give one kind of operation per entry.');
   }
   if (operation.create_table_version !== undefined) {
     return readVersion(request, services, operation.create_table_version, ends);
@@ -141,9 +171,7 @@ async function readChange(
     const table = await requireTable(request, services, operation.deregister_table, 'manage');
     return { path: table.path, deregistered: table };
   }
-  throw new ServiceError('Unsupported', 'Versions cannot be deleted in a batch.', {
-    hint: 'What is deleted cannot be brought back when the batch fails. Delete them with version/delete, after the batch.',
-  });
+  return readDeletion(request, services, operation.delete_table_versions ?? { ranges: [] });
 }
 
 async function readVersion(
@@ -163,6 +191,12 @@ async function readVersion(
   return { path: table.path, version: { table, branch, plan, admit } };
 }
 
+async function readDeletion(request: DatabaseRequest, services: Services, body: DeleteVersionsBody): Promise<Change> {
+  const table = await checkDeclared(await requireTable(request, services, body, 'manage'), services);
+  const ranges = readRanges(body, services.limits.http.pageSizeMax);
+  return { path: table.path, deletion: { table, branch: readBranch(body), ranges } };
+}
+
 async function readDeclaration(
   request: DatabaseRequest,
   services: Services,
@@ -177,16 +211,13 @@ async function readDeclaration(
     throw namespaceNotFound(namespace.slice(prefix.length), delimiter);
   }
   if (!isPermitted(caller, 'write', database.name, path)) throw notPermitted('write');
-  if (body.location !== undefined || body.vend_credentials === true) {
-    throw new ServiceError('Unsupported', 'A batch neither chooses the location of a table nor issues credentials.', {
-      hint: 'Leave location and vend_credentials out, and ask for credentials with describe_table.',
-    });
-  }
   const { properties = {} } = body;
   guardTableProperties(properties, services.limits.metadata);
+  wantsCredentials({ ...request, body }, services);
+  const location = body.location === undefined ? undefined : await readNewLocation(request, body.location, services);
   const sized = await services.sizeQuotas.begin({ caller, database, path, arrivedAt: performance.now() }, undefined);
   if (sized !== undefined) ends.push(async () => sized.end());
-  return { path, declaration: { databaseId: database.id, path, root: database.root, properties } };
+  return { path, declaration: { databaseId: database.id, path, root: database.root, location, properties } };
 }
 
 /** Hidden and absent look the same; visible but not permitted is refused as such. */
@@ -210,13 +241,16 @@ function readPath({ delimiter, prefix }: DatabaseRequest, { id }: { readonly id?
   return belowPrefix(prefix, toTablePath(id, delimiter));
 }
 
-/** Each table has one state that its readers keep until the batch is committed. */
+/** Each table has one state that its readers keep until the batch is committed; versions may be deleted beside. */
 function requireDistinct(changes: readonly Change[]): void {
   const seen = new Set<string>();
-  for (const { path } of changes) {
-    const key = JSON.stringify(path);
-    if (seen.has(key)) throw invalidInput(`The table ${quoteForMessage(path.at(-1) ?? '')} is in the batch twice.`);
-    seen.add(key);
+  for (const { path, version, deletion } of changes) {
+    const keys = [deletion === undefined ? 'state' : undefined, version === undefined ? 'history' : undefined]
+      .filter((part) => part !== undefined)
+      .map((part) => JSON.stringify([part, path]));
+    if (keys.some((key) => seen.has(key)))
+      throw invalidInput(`The table ${quoteForMessage(path.at(-1) ?? '')} is in the batch twice.`);
+    for (const key of keys) seen.add(key);
   }
 }
 
@@ -231,6 +265,7 @@ function toBatch(
     versions: changes.flatMap(({ version }) => version ?? []),
     declarations: changes.flatMap(({ declaration }) => declaration ?? []),
     deregistrations: changes.flatMap(({ deregistered }) => deregistered ?? []),
+    deletions: changes.flatMap(({ deletion }) => deletion ?? []),
     toFields,
   };
 }
@@ -244,6 +279,7 @@ function toResults(
 ): readonly Result[] {
   const [versions, commits] = [published.values(), recorded.commits.values()];
   const [declared, deregistered] = [recorded.declared.values(), recorded.deregistered.values()];
+  const deleted = recorded.deleted.values();
   return changes.map((change): Result => {
     if (change.version !== undefined) {
       const [version, commit] = [versions.next().value, commits.next().value];
@@ -254,6 +290,10 @@ function toResults(
       const { path, location, properties } = change.deregistered;
       const gone = { id: toShownPath(request, path), location: locationUri(location), properties };
       return { deregister_table: { ...gone, transaction_id: deregistered.next().value } };
+    }
+    if (change.deletion !== undefined) {
+      const { count, transactionId } = deleted.next().value ?? { count: 0, transactionId: undefined };
+      return { delete_table_versions: { deleted_count: count, transaction_id: transactionId } };
     }
     const declaration = declared.next().value;
     if (declaration === undefined) throw new Error('Each declaration of a batch is recorded.');

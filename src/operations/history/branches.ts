@@ -11,7 +11,7 @@ export const listBranches = defineTableOperation({
   id: 'list_table_branches',
   methods: ['POST', 'GET'],
   path: '/v1/table/:id/branches/list',
-  summary: 'List the branches of a table beside the main one',
+  summary: 'List the branches of a table, except main',
   permission: 'read',
   body: { kind: 'json', shape: ListBody },
   query: ListQuery,
@@ -30,10 +30,10 @@ export const listBranches = defineTableOperation({
 export const createBranch = defineTableOperation({
   id: 'create_table_branch',
   path: '/v1/table/:id/branches/create',
-  summary: 'Start a branch at a version of a table',
+  summary: 'Create a branch from a version of a table',
   permission: 'write',
   body: { kind: 'json', shape: CreateBranchBody },
-  replies: [json(ChangeReply, 'The record of the change.')],
+  replies: [json(ChangeReply, 'The transaction id of the change.')],
   statuses: [409],
   async run(request, services) {
     const { table, body } = request;
@@ -51,7 +51,7 @@ export const deleteBranch = defineTableOperation({
   summary: 'Delete a branch and its data',
   permission: 'write',
   body: { kind: 'json', shape: DeleteBranchBody },
-  replies: [json(ChangeReply, 'The record of the change.')],
+  replies: [json(ChangeReply, 'The transaction id of the change.')],
   statuses: [409],
   async run(request, services) {
     const { id, location, tunings } = request.table;

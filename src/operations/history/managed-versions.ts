@@ -18,11 +18,11 @@ import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
 export const createVersion = defineTableOperation({
   id: 'create_table_version',
   path: '/v1/table/:id/version/create',
-  summary: 'Commit a manifest that the caller has staged as the next version of a table',
+  summary: 'Commit a staged manifest as the next version of a table',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: CreateVersionBody },
-  replies: [json(CreateVersionReply, 'The version.')],
+  replies: [json(CreateVersionReply, 'The committed version.')],
   statuses: [409, 412],
   async run(request, services) {
     const write = toVersionWrite(request, services);
@@ -33,16 +33,16 @@ export const createVersion = defineTableOperation({
 export const setManagedVersioning = defineTableOperation({
   id: 'set_table_managed_versioning',
   path: '/v1/table/:id/managed_versioning',
-  summary: 'Have external writers of a table commit through the service, or no longer',
+  summary: 'Turn managed versioning of a table on or off',
   permission: 'manage',
   ignoresData: true,
   body: { kind: 'json', shape: SetManagedVersioningBody },
-  replies: [json(SetManagedVersioningReply, 'The state.')],
+  replies: [json(SetManagedVersioningReply, 'Whether managed versioning is on.')],
   async run(request, { catalog }) {
     const { table, body } = request;
     const change = { table, commit: toCommitEntry(request), properties: { [MANAGED_PROPERTY]: String(body.enabled) } };
     const [recorded] = await catalog.journal.record([change], true);
-    if (recorded === undefined) throw new ServiceError('TableNotFound', 'The table does not exist any more.');
+    if (recorded === undefined) throw new ServiceError('TableNotFound', 'The table no longer exists.');
     const { transactionId, properties } = recorded;
     return objectReply<typeof SetManagedVersioningReply>({
       managed_versioning: body.enabled,
@@ -82,16 +82,16 @@ export function toVersionWrite(
 
 export function requireManaged(table: Pick<TableRecord, 'properties'>): void {
   if (isManaged(table)) return;
-  throw new ServiceError('InvalidTableState', 'The versions of the table are not managed by the service.', {
-    hint: `Commit to its storage directly, or have its property ${MANAGED_PROPERTY} set to true.`,
+  throw new ServiceError('InvalidTableState', 'Managed versioning is off for this table.', {
+    hint: `Commit directly to its storage, or set its property ${MANAGED_PROPERTY} to true.`,
   });
 }
 
 /** A success must not be reported for metadata that are not kept. */
 function requireNoMetadata({ metadata = {} }: Pick<CreateVersionBody, 'metadata'>): void {
   if (Object.keys(metadata).length === 0) return;
-  throw new ServiceError('Unsupported', 'The service keeps no metadata of a version.', {
-    hint: 'Leave metadata out, or put them into the transaction of the manifest.',
+  throw new ServiceError('Unsupported', 'The server stores no metadata of versions.', {
+    hint: 'Omit metadata, or put it into the transaction of the manifest.',
   });
 }
 

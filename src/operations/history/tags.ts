@@ -34,7 +34,7 @@ export const listTags = defineTableOperation({
 export const tagVersion = defineTableOperation({
   id: 'get_table_tag_version',
   path: '/v1/table/:id/tags/version',
-  summary: 'Tell which version a tag names',
+  summary: 'Get the version of a tag',
   permission: 'read',
   body: { kind: 'json', shape: TagBody },
   replies: [json(TagVersionReply, 'The version and its branch.')],
@@ -47,23 +47,23 @@ export const tagVersion = defineTableOperation({
 export const createTag = defineTagChange('createTag', {
   id: 'create_table_tag',
   path: '/v1/table/:id/tags/create',
-  summary: 'Give a version a name',
+  summary: 'Tag a version',
   statuses: [409],
 });
 
 export const updateTag = defineTagChange('updateTag', {
   id: 'update_table_tag',
   path: '/v1/table/:id/tags/update',
-  summary: 'Let a tag name another version',
+  summary: 'Move a tag to another version',
 });
 
 export const deleteTag = defineTableOperation({
   id: 'delete_table_tag',
   path: '/v1/table/:id/tags/delete',
-  summary: 'Delete a tag; the version stays',
+  summary: 'Delete a tag and keep its version',
   permission: 'write',
   body: { kind: 'json', shape: TagBody },
-  replies: [json(ChangeReply, 'The record of the change.')],
+  replies: [json(ChangeReply, 'The transaction id of the change.')],
   async run(request, services) {
     const { location } = request.table;
     return runChange(request, services, async () =>
@@ -79,7 +79,7 @@ function defineTagChange(method: 'createTag' | 'updateTag', operation: TagChange
     ...operation,
     permission: 'write',
     body: { kind: 'json', shape: TagChangeBody },
-    replies: [json(ChangeReply, 'The record of the change.')],
+    replies: [json(ChangeReply, 'The transaction id of the change.')],
     async run(request, services) {
       const { location } = request.table;
       const { version, branch } = request.body;

@@ -1,7 +1,10 @@
 import type { TransactionRecord } from '../../catalog/catalog.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import { guardProperties } from '../../guard/metadata.ts';
 import { isPermitted } from '../../model/access.ts';
+import { toCommitFields } from '../../model/events/commit.ts';
 import { formatPath, quoteForMessage } from '../../model/identifier.ts';
+import { notPermitted } from '../../model/refusals.ts';
 import {
   AlterTransactionBody,
   ListTransactionsQuery,
@@ -13,7 +16,9 @@ import { defineDatabaseOperation, json, objectReply, toShownPath } from '../oper
 import type { DatabaseRequest, Reply, RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readIdToken, readLimit } from '../shared/pages.ts';
-import { readFlag, readWord } from '../shared/parameters.ts';
+import { readFlag } from '../shared/parameters.ts';
+import { toCommitEntry } from '../shared/record-commit.ts';
+import { readActions } from './transaction-actions.ts';
 
 /** How many pages are searched for a caller who may see few of their records. */
 const PAGES_MAX = 10;
@@ -22,11 +27,10 @@ export const listTransactions = defineDatabaseOperation({
   id: 'list_transactions',
   methods: ['GET'],
   path: '/v1/transaction/list',
-  summary:
-    'List the committed writes that the caller may see, in the order of commits or the newest first: the audit feed',
+  summary: 'List committed writes, in commit order or newest first: the audit log',
   permission: 'see',
   query: ListTransactionsQuery,
-  replies: [json(ListTransactionsReply, 'A page of the feed.')],
+  replies: [json(ListTransactionsReply, 'A page of transactions.')],
   async run(request, services) {
     const { query, database } = request;
     const limit = readLimit(query, services.limits.http.pageSizeMax);
@@ -47,8 +51,9 @@ export const listTransactions = defineDatabaseOperation({
         after = record.id;
       }
     }
+    const names = await services.catalog.callerNames(visible.map(({ caller }) => caller));
     return objectReply<typeof ListTransactionsReply>({
-      transactions: visible.map((record) => toTransaction(request, record)),
+      transactions: visible.map((record) => toTransaction(request, record, names)),
       page_token: hasMore ? after : undefined,
     });
   },
@@ -57,41 +62,42 @@ export const listTransactions = defineDatabaseOperation({
 export const describeTransaction = defineDatabaseOperation({
   id: 'describe_transaction',
   path: '/v1/transaction/:id/describe',
-  summary: 'Describe a committed write: who, what, which version, when',
+  summary: 'Describe a committed write: who made it, when, and which version it created',
   permission: 'see',
   body: { kind: 'json', shape: EmptyBody },
   replies: [json(TransactionReply, 'The transaction.')],
-  run: async (request, services) => replyWithTransaction(request, await requireTransaction(request, services)),
+  run: async (request, services) =>
+    replyWithTransaction(request, await requireTransaction(request, services), services),
 });
 
 export const alterTransaction = defineDatabaseOperation({
   id: 'alter_transaction',
   path: '/v1/transaction/:id/alter',
-  summary: 'Confirm the status of a transaction; nothing else of a committed write can be altered',
-  permission: 'see',
+  summary: 'Set and remove properties of a committed transaction, or confirm its status',
+  permission: 'write',
+  authorizesTables: true,
   body: { kind: 'json', shape: AlterTransactionBody },
   replies: [json(TransactionReply, 'The transaction.')],
+  statuses: [409],
   async run(request, services) {
     const record = await requireTransaction(request, services);
-    for (const action of request.body.actions) requireConfirmation(action);
-    return replyWithTransaction(request, record);
+    const change = readActions(request.body.actions);
+    if (change === undefined) return replyWithTransaction(request, record, services);
+    if (!isPermitted(request.caller, 'write', request.database.name, record.path)) throw notPermitted('write');
+    const properties = await services.catalog.transactions.alter(record, toCommitEntry(request), (present) => {
+      const changed = change(present);
+      guardProperties(changed, 'properties', services.limits.metadata);
+      return changed;
+    });
+    return replyWithTransaction(request, record, services, properties);
   },
 });
 
-const STATUSES = ['Succeeded', 'Queued', 'Running', 'Failed', 'Canceled'] as const;
-
-/** A recorded transaction is committed: it can no longer be started, cancelled or given properties. */
-function requireConfirmation(action: AlterTransactionBody['actions'][number]): void {
-  const { setStatusAction: change, setPropertyAction, unsetPropertyAction } = action;
-  const given = [change, setPropertyAction, unsetPropertyAction].filter((part) => part !== undefined);
-  if (given.length !== 1) throw invalidInput('Each action must be exactly one of the three.');
-  if (change === undefined) throw new ServiceError('Unsupported', 'The properties of a transaction cannot be altered.');
-  if (readWord('status', change.status ?? '', STATUSES) === 'Succeeded') return;
-  throw new ServiceError('Unsupported', 'The transaction is committed; its status cannot be altered any more.');
-}
-
 /** A caller who may read a table may read its records; those of other databases are hidden. */
-function maySee({ caller, database, prefix }: RequestFacts, record: TransactionRecord): boolean {
+export function maySee(
+  { caller, database, prefix }: Pick<RequestFacts, 'caller' | 'database' | 'prefix'>,
+  record: TransactionRecord,
+): boolean {
   const isBelow = record.path.length > prefix.length && prefix.every((name, index) => record.path[index] === name);
   return record.databaseId === database.id && isBelow && isPermitted(caller, 'read', database.name, record.path);
 }
@@ -103,16 +109,23 @@ async function requireTransaction(
   const id = request.params['id'] ?? '';
   const given = request.body.id;
   if (given !== undefined && given.join(request.delimiter) !== id) {
-    throw invalidInput('The id in the body is not the one in the address.');
+    throw invalidInput('The id in the body differs from the id in the URL.');
   }
   const record = await services.catalog.transactions.find(id);
   if (record !== undefined && maySee(request, record)) return record;
   throw new ServiceError('TransactionNotFound', `The transaction ${quoteForMessage(id)} was not found.`);
 }
 
-function replyWithTransaction(request: RequestFacts, record: TransactionRecord): Reply {
-  const { id, version, ...rest } = toTransaction(request, record);
+async function replyWithTransaction(
+  request: RequestFacts,
+  record: TransactionRecord,
+  services: Services,
+  noted?: Readonly<Record<string, string>>,
+): Promise<Reply> {
+  const names = await services.catalog.callerNames([record.caller]);
+  const { id, version, ...rest } = toTransaction(request, record, names);
   const properties = {
+    ...(noted ?? (await services.catalog.transactions.findProperties(record.id))),
     ...rest,
     id: formatPath(id, request.delimiter),
     version: version === undefined ? undefined : String(version),
@@ -120,15 +133,10 @@ function replyWithTransaction(request: RequestFacts, record: TransactionRecord):
   return objectReply<typeof TransactionReply>({ status: 'Succeeded', properties });
 }
 
-function toTransaction(request: RequestFacts, record: TransactionRecord) {
-  return {
-    transaction_id: record.id,
-    operation: record.operation,
-    id: toShownPath(request, record.path),
-    version: record.version === 0 ? undefined : record.version,
-    branch: record.branch,
-    caller: record.caller,
-    request_id: record.requestId,
-    committed_at: new Date(record.committedAt).toISOString(),
-  };
+export function toTransaction(
+  request: Pick<RequestFacts, 'prefix'>,
+  record: TransactionRecord,
+  names: ReadonlyMap<string, string>,
+) {
+  return toCommitFields({ ...record, path: toShownPath(request, record.path) }, names);
 }

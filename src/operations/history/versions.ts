@@ -50,7 +50,7 @@ export const listVersions = defineTableOperation({
 export const describeVersion = defineTableOperation({
   id: 'describe_table_version',
   path: '/v1/table/:id/version/describe',
-  summary: 'Describe one version of a table, the latest when none is given',
+  summary: 'Describe a version of a table; the latest by default',
   permission: 'read',
   body: { kind: 'json', shape: DescribeVersionBody },
   replies: [json(DescribeVersionReply, 'The version.')],
@@ -64,27 +64,48 @@ export const describeVersion = defineTableOperation({
 export const restoreTable = defineTableOperation({
   id: 'restore_table',
   path: '/v1/table/:id/restore',
-  summary: 'Make the contents of an earlier version the latest',
+  summary: 'Restore an earlier version of a table as its latest',
   permission: 'write',
   usesPipeline: true,
   body: { kind: 'json', shape: RestoreTableBody },
-  replies: [json(RestoreTableReply, 'The version that it made.')],
+  replies: [json(RestoreTableReply, 'The version that the restore created.')],
   async run(request, services) {
     const { table, body } = request;
     const plan = services.engine.commits.restore({ location: table.location, branch: body.branch }, body.version);
     const restored = { location: table.location, branch: undefined, version: body.version };
     const growth = async () => ({ ...(await services.engine.versions.size(restored)), replacesAll: true });
-    return runWrite(request, services, { branch: body.branch, plan, growth });
+    // What is missing is refused by the write itself, unless it is a replay.
+    const fields = await findLosses(table, body, services).catch(() => ({}));
+    const kept = { rule: { from: 'values', fields }, toFields: () => fields } as const;
+    return runWrite(request, services, { branch: body.branch, plan, growth, ...kept });
   },
 });
+
+/** What the latest version has, and the one that is restored has not. */
+async function findLosses(table: TableRecord, { version, branch }: RestoreTableBody, { engine }: Services) {
+  const [latest, restored] = [toTableState(table, { branch }), toTableState(table, { branch, version })];
+  const [indexes, keptIndexes] = [await engine.indexes.list(latest), await engine.indexes.list(restored)];
+  const [columns, keptColumns] = [await engine.describeTable(latest), await engine.describeTable(restored)];
+  return {
+    removed_indexes: namesWithout(indexes, keptIndexes),
+    removed_columns: namesWithout(columns.schema.fields, keptColumns.schema.fields),
+  };
+}
+
+type Named = readonly { readonly name: string }[];
+
+function namesWithout(all: Named, kept: Named): readonly string[] {
+  const names = new Set(kept.map(({ name }) => name));
+  return all.map(({ name }) => name).filter((name) => !names.has(name));
+}
 
 export const deleteVersions = defineTableOperation({
   id: 'batch_delete_table_versions',
   path: '/v1/table/:id/version/delete',
-  summary: 'Delete the records of versions, not the data',
+  summary: 'Delete versions from the history of a table',
   permission: 'manage',
   body: { kind: 'json', shape: DeleteVersionsBody },
-  replies: [json(DeleteVersionsReply, 'How many there were.')],
+  replies: [json(DeleteVersionsReply, 'The number of deleted versions.')],
   statuses: [409],
   async run(request, services) {
     const { table, body } = request;
@@ -115,18 +136,18 @@ function readToken(token: string | undefined): number | undefined {
 function readDescending(text: string | undefined): boolean | undefined {
   if (text === undefined) return undefined;
   if (text === 'true' || text === 'false') return text === 'true';
-  throw invalidInput('The query parameter descending is neither true nor false.');
+  throw invalidInput('The query parameter descending must be true or false.');
 }
 
-function readRanges({ ranges }: DeleteVersionsBody, rangesMax: number): readonly VersionRange[] {
+export function readRanges({ ranges }: DeleteVersionsBody, rangesMax: number): readonly VersionRange[] {
   if (ranges.length === 0 || ranges.length > rangesMax) {
-    const hint = `Give from 1 to ${rangesMax}, such as {"start_version": 1, "end_version": 5}.`;
+    const hint = `Give 1 to ${rangesMax} entries, such as {"start_version": 1, "end_version": 5}.`;
     throw invalidInput(`ranges has ${ranges.length} entries.`, hint);
   }
   return ranges.map(({ start_version, end_version }, index) => {
     if (end_version === -1) return { start: start_version, end: undefined };
     if (end_version > start_version) return { start: start_version, end: end_version };
-    throw invalidInput(`ranges[${index}] ends before it starts.`, 'The start belongs to the range, the end does not.');
+    throw invalidInput(`ranges[${index}] ends before it starts.`, 'The start is inclusive, the end exclusive.');
   });
 }
 

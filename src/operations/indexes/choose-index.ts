@@ -7,6 +7,7 @@ import type { IndexType } from '../../model/index-spec.ts';
 import { vectorDimension } from '../../model/schema.ts';
 import type { DataType } from '../../model/schema.ts';
 import type { TableState } from '../../model/table.ts';
+import { formatCount } from '../../model/value-text.ts';
 import type { CreateIndexBody } from '../../wire/indexes.ts';
 import type { TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
@@ -32,13 +33,13 @@ export async function chooseIndex(request: TableRequest<CreateIndexBody>, servic
     return chooseForVectors({ type, dimension, rows, cacheBytes: services.limits.engine.indexCacheBytes });
   }
   if ([...TEXT_PARAMETERS, ...NGRAM_PARAMETERS].some((name) => body[name] !== undefined)) {
-    return { type: 'FTS', reason: 'the request has parameters of full-text indexes' };
+    return { type: 'FTS', reason: 'the request has parameters for full-text indexes' };
   }
   const chosen = chooseByType(type);
   if (chosen !== undefined) return chosen;
   if (!isScalar(type)) {
-    const hint = 'Vectors, lists of plain values, texts, numbers, times and flags can.';
-    throw invalidInput(`The column ${quotePath(column)} is of a type that cannot have an index.`, hint);
+    const hint = 'Vectors, lists of scalar values, strings, numbers, times and booleans can be indexed.';
+    throw invalidInput(`The column ${quotePath(column)} has a type that cannot be indexed.`, hint);
   }
   const values = await sampleValues(request, services, { state, column });
   return chooseForValues(values, type.kind === 'utf8');
@@ -67,7 +68,7 @@ export function chooseForVectors({ type, dimension, rows, cacheBytes }: VectorFa
 }
 
 function chooseByType(type: DataType): ChosenIndex | undefined {
-  if (type.kind === 'bool') return { type: 'BITMAP', reason: 'a flag has two values' };
+  if (type.kind === 'bool') return { type: 'BITMAP', reason: 'a boolean column has two values' };
   if (type.kind !== 'list') return undefined;
   return isScalar(type.item.type) ? { type: 'LABEL_LIST', reason: 'the column has lists' } : undefined;
 }
@@ -89,9 +90,15 @@ export function chooseForValues(values: readonly string[], isText: boolean): Cho
   }
   const distinct = new Set(present).size;
   if (present.length >= 100 && distinct <= present.length * FEW_VALUES) {
-    return { type: 'BITMAP', reason: `${present.length} sampled rows have ${distinct} different values` };
+    return {
+      type: 'BITMAP',
+      reason: `${formatCount(present.length)} sampled rows have ${formatCount(distinct)} distinct values`,
+    };
   }
-  return { type: 'BTREE', reason: `${present.length} sampled rows have ${distinct} different values` };
+  return {
+    type: 'BTREE',
+    reason: `${formatCount(present.length)} sampled rows have ${formatCount(distinct)} distinct values`,
+  };
 }
 
 interface SampledColumn {

@@ -19,13 +19,13 @@ import { toSearchContent } from './search-content.ts';
 export const createIndex = defineCreate('all', {
   id: 'create_table_index',
   path: '/v1/table/:id/create_index',
-  summary: 'Build an index on a field: vector, scalar or full text',
+  summary: 'Create a vector, scalar or full-text index',
 });
 
 export const createScalarIndex = defineCreate('scalar', {
   id: 'create_table_scalar_index',
   path: '/v1/table/:id/create_scalar_index',
-  summary: 'Build a scalar or full-text index on a field',
+  summary: 'Create a scalar or full-text index',
 });
 
 function defineCreate(kinds: IndexKinds, names: Pick<Operation, 'id' | 'path' | 'summary'>): Operation {

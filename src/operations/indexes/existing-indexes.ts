@@ -58,11 +58,11 @@ export const describeIndexStats = defineTableOperation({
   id: 'describe_table_index_stats',
   methods: ['POST', 'GET'],
   path: '/v1/table/:id/index/:index_name/stats',
-  summary: 'Describe an index: type, distance, indexed rows',
+  summary: 'Describe an index: type, distance metric, indexed rows',
   permission: 'read',
   body: { kind: 'json', shape: IndexStatsBody },
   query: StateQuery,
-  replies: [json(IndexStatsReply, 'What the index covers.')],
+  replies: [json(IndexStatsReply, 'Statistics of the index.')],
   async run(request, services) {
     const name = readIndexName(request);
     const state = toTableState(request.table, readState(request));
@@ -84,7 +84,7 @@ export const describeIndexStats = defineTableOperation({
 export const prewarmIndex = defineTableOperation({
   id: 'prewarm_table_index',
   path: '/v1/table/:id/index/:index_name/prewarm',
-  summary: 'Read an index into memory',
+  summary: 'Load an index into memory',
   permission: 'read',
   body: { kind: 'json', shape: IndexStatsBody },
   query: StateQuery,
@@ -99,7 +99,7 @@ export const prewarmIndex = defineTableOperation({
 export const prewarmPageCache = defineTableOperation({
   id: 'prewarm_page_cache',
   path: '/v1/table/:id/page_cache/prewarm',
-  summary: 'Read columns once, so that the machine has them in memory',
+  summary: 'Load columns into memory',
   permission: 'read',
   body: { kind: 'json', shape: PrewarmPageCacheBody },
   query: StateQuery,
@@ -169,8 +169,8 @@ function readIndexName({ params, body }: TableRequest<{ readonly index_name?: st
   if (inBody === undefined || inBody === inAddress) return inAddress;
   if (inBody === inAddress.replaceAll('+', ' ')) return inBody;
   throw invalidInput(
-    `The index in the address is ${quoteForMessage(inAddress)}, in the body ${quoteForMessage(inBody)}.`,
-    'They must agree.',
+    `The index in the URL is ${quoteForMessage(inAddress)}, in the body ${quoteForMessage(inBody)}.`,
+    'They must be equal.',
   );
 }
 

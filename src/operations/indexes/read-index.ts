@@ -77,19 +77,19 @@ function readBits(body: CreateIndexBody, type: VectorIndexType): number | undefi
   if (bits === undefined || (type !== 'IVF_PQ' && type !== 'IVF_RQ')) return undefined;
   if (type === 'IVF_RQ') return requireInteger(bits, { field: 'num_bits', minimum: 1, maximum: 9 });
   if (bits === 4 || bits === 8) return bits;
-  throw invalidInput(`num_bits is ${bits}, where an IVF_PQ index has 4 or 8.`);
+  throw invalidInput(`num_bits is ${bits}; for an IVF_PQ index it must be 4 or 8.`);
 }
 
 function readDistance(body: CreateIndexBody): DistanceType | undefined {
   const [given, other] = [body.distance_type, body.metric_type].map((text) => text?.toLowerCase());
   if (given !== undefined && other !== undefined && given !== other) {
-    throw invalidInput('distance_type and metric_type say different things.', 'Give one of them.');
+    throw invalidInput('distance_type and metric_type differ.', 'Give one of them.');
   }
   const wanted = given ?? other;
   if (wanted === undefined) return undefined;
   const found = DISTANCE_TYPES.find((type) => type === wanted);
   if (found !== undefined) return found;
-  throw unknownWord('distance_type', wanted, `Use ${DISTANCE_TYPES.join(', ')}.`);
+  throw unknownWord('distance_type', wanted, `Use one of ${DISTANCE_TYPES.join(', ')}.`);
 }
 
 function readFullText(body: CreateIndexBody, limits: IndexLimits): FullTextIndexSpec {
@@ -134,7 +134,7 @@ function readBlockSize({ block_size: size }: CreateIndexBody): BlockSize | undef
   if (size === undefined) return undefined;
   const found = BLOCK_SIZES.find((each) => each === size);
   if (found !== undefined) return found;
-  throw invalidInput(`block_size is ${size}, where it is 128 or 256.`);
+  throw invalidInput(`block_size is ${size}; it must be 128 or 256.`);
 }
 
 type NumberName = {
@@ -160,7 +160,7 @@ function oneOf(
 }
 
 function unknownWord(name: string, value: string, hint: string): ServiceError {
-  return invalidInput(`${name} is ${quoteForMessage(value)}, which is not known.`, hint);
+  return invalidInput(`${name} is ${quoteForMessage(value)}, which is unknown.`, hint);
 }
 
 type Parameter = Exclude<

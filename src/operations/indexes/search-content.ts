@@ -41,19 +41,19 @@ function findAdvice({ classes, target, indexType }: IndexTuning): string | undef
   });
   if (missed === undefined) return undefined;
   const { recall, settings } = chooseMeasured(missed, target) ?? NOTHING;
-  const filter = missed.share === 1 ? '' : ` with a filter that ${missed.share * 100} % of the rows pass`;
+  const filter = missed.share === 1 ? '' : ` with a filter that ${missed.share * 100} % of the rows match`;
   const wanted = `${Math.round(target * 100)} %`;
   const fact =
     settings.isExact === true
-      ? `Searches${filter} compare every row: the index does not find ${wanted} of the exact neighbours.`
-      : `Searches${filter} find ${Math.round(recall * 100)} % of the exact neighbours, where ${wanted} are wanted.`;
+      ? `Searches${filter} compare every row, because the index does not find ${wanted} of the exact neighbours.`
+      : `Searches${filter} find ${Math.round(recall * 100)} % of the exact neighbours; the target is ${wanted}.`;
   return `${fact} ${REMEDIES[indexType] ?? 'Build the index again with another type.'}`;
 }
 
 const REMEDIES: Readonly<Record<string, string>> = {
-  IVF_FLAT: 'Build the index again with fewer partitions (num_partitions).',
-  IVF_PQ: 'Build the index again with more sub-vectors (num_sub_vectors), or as IVF_HNSW_SQ.',
-  IVF_RQ: 'Build the index again with more bits (num_bits), or as IVF_HNSW_SQ.',
-  IVF_HNSW_SQ: 'Build the index again with more neighbours (m) and a greater ef_construction.',
-  IVF_HNSW_PQ: 'Build the index again as IVF_HNSW_SQ, or with more sub-vectors (num_sub_vectors).',
+  IVF_FLAT: 'Rebuild the index with fewer partitions (num_partitions).',
+  IVF_PQ: 'Rebuild the index with more sub-vectors (num_sub_vectors), or as IVF_HNSW_SQ.',
+  IVF_RQ: 'Rebuild the index with more bits (num_bits), or as IVF_HNSW_SQ.',
+  IVF_HNSW_SQ: 'Rebuild the index with more neighbours (m) and a larger ef_construction.',
+  IVF_HNSW_PQ: 'Rebuild the index as IVF_HNSW_SQ, or with more sub-vectors (num_sub_vectors).',
 };

@@ -36,7 +36,7 @@ export function readLimit(query: QueryValues, maximum: number): number {
   const text = query['limit'];
   if (text === undefined) return maximum;
   if (!/^\d{1,15}$/.test(text)) {
-    throw invalidInput('The query parameter limit is not a whole number.', `Give a number from 1 to ${maximum}.`);
+    throw invalidInput('The query parameter limit must be a whole number.', `Give a number from 1 to ${maximum}.`);
   }
   return requireInteger(Number(text), { field: 'limit', minimum: 1, maximum });
 }
@@ -59,7 +59,7 @@ export function withNext({ after, limit }: Page): Page {
 }
 
 export function unknownPageToken(): ServiceError {
-  return invalidInput('The page token is not one of this listing.', 'Give the page_token of the page before.');
+  return invalidInput('The page token does not belong to this listing.', 'Give the page_token of the previous page.');
 }
 
 /** The token of a listing whose tokens are names: any name will do, such as that of an entry that was deleted since. */

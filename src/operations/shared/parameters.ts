@@ -1,5 +1,6 @@
 import { invalidInput } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
+import { formatCount } from '../../model/value-text.ts';
 import type { QueryValues } from '../operation.ts';
 
 /** Clients write `exist_ok`, `ExistOk` and `EXIST_OK`; the LanceDB client also with quotes inside the text. */
@@ -12,7 +13,7 @@ export function readWord<Word extends string>(
   const plain = toPlain(text.replace(/^"(.*)"$/s, '$1'));
   const word = words.find((candidate) => toPlain(candidate) === plain);
   if (word !== undefined) return word;
-  throw invalidInput(`The ${name} ${quoteForMessage(text)} is not known.`, `Known are ${words.join(', ')}.`);
+  throw invalidInput(`The ${name} ${quoteForMessage(text)} is unknown.`, `Use one of ${words.join(', ')}.`);
 }
 
 function toPlain(text: string): string {
@@ -28,7 +29,8 @@ interface EntriesRule {
 export function requireEntries(field: string, count: number, rule: EntriesRule): void {
   const { maximum, noun = 'entries', hint = 'Give at least one entry.' } = rule;
   if (count === 0) throw invalidInput(`${field} is empty.`, hint);
-  if (count > maximum) throw invalidInput(`${field} has ${count} ${noun}; at most ${maximum} are allowed.`);
+  if (count > maximum)
+    throw invalidInput(`${field} has ${formatCount(count)} ${noun}; at most ${formatCount(maximum)} are allowed.`);
 }
 
 /** A query parameter that is `true` or `false`. */
@@ -36,5 +38,5 @@ export function readFlag(query: QueryValues, name: string): boolean | undefined 
   const text = query[name]?.toLowerCase();
   if (text === undefined || text === '') return undefined;
   if (text === 'true' || text === 'false') return text === 'true';
-  throw invalidInput(`The query parameter ${name} is neither true nor false.`);
+  throw invalidInput(`The query parameter ${name} must be true or false.`);
 }

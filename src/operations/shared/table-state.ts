@@ -28,5 +28,5 @@ export function readState({ query, body }: TableRequest<StateRequest>): StateReq
 
 function refuseContradiction(name: string, inBody: unknown, inQuery: unknown): void {
   if (inBody === undefined || inQuery === undefined || inBody === inQuery) return;
-  throw invalidInput(`The body and the address name different values of ${name}.`, 'Give it once.');
+  throw invalidInput(`The body and the URL have different values of ${name}.`, 'Give it once.');
 }

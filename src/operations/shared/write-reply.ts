@@ -14,14 +14,16 @@ export function describeWrite({ table, write }: WriteSource, branch: string | un
 
 type OneCommit<Outcome> = Pick<TableWrite<Outcome>, 'branch' | 'plan'> & Partial<TableWrite<Outcome>>;
 
+/** For replies with only the version and the transaction id. */
+export const ONLY_VERSION = { rule: { from: 'nothing' }, toFields: () => ({}) } as const;
+
 /** Runs a write of one commit. By default its reply has only the version and the transaction id. */
 export async function runWrite<Outcome>(
   source: WriteSource,
   services: Services,
   write: OneCommit<Outcome>,
 ): Promise<Reply> {
-  const defaults = { rule: { from: 'nothing' }, toFields: () => ({}) } as const;
-  return replyToWrite(await services.writes.run({ ...describeWrite(source, write.branch), ...defaults, ...write }));
+  return replyToWrite(await services.writes.run({ ...describeWrite(source, write.branch), ...ONLY_VERSION, ...write }));
 }
 
 /** Throws the error of a write that was refused or is in doubt. */

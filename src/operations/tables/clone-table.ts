@@ -15,7 +15,7 @@ import { orDiscard, publish } from './new-table.ts';
 export const cloneTable = defineNewTableOperation({
   id: 'clone_table',
   path: '/v1/table/:id/clone',
-  summary: 'Make a table of its own out of a version of another',
+  summary: 'Copy a version of a table to a new table',
   permission: 'write',
   body: { kind: 'json', shape: CloneTableBody },
   replies: [json(CloneTableReply, 'The new table.')],
@@ -45,7 +45,7 @@ async function requireSource(
   services: Services,
 ): Promise<TableRecord> {
   if (body.source_tag !== undefined && body.source_version !== undefined) {
-    const hint = 'Give one of them, or none for the latest version.';
+    const hint = 'Give one of them, or neither for the latest version.';
     throw invalidInput('source_version and source_tag are both given.', hint);
   }
   const source = await services.catalog.tables.findByLocation(readLocation(body.source_location));
@@ -54,8 +54,8 @@ async function requireSource(
   if (source !== undefined && database !== undefined && isPermitted(caller, 'read', database.name, source.path)) {
     return source;
   }
-  throw new ServiceError('TableNotFound', 'source_location is not the location of a table of this service.', {
-    hint: 'Give the location that the description of the source gives.',
+  throw new ServiceError('TableNotFound', 'source_location is not the location of a table of this server.', {
+    hint: 'Give the location that describe_table returns for the source.',
   });
 }
 

@@ -21,7 +21,7 @@ export const createTable = defineNewTableOperation({
   isKeyed: true,
   body: { kind: 'arrow' },
   query: CreateTableQuery,
-  replies: [json(CreateTableReply, 'The table as it is now.')],
+  replies: [json(CreateTableReply, 'The current state of the table.')],
   statuses: [409],
   async run(request, services) {
     const settings = readCreateSettings(request.query, services);
@@ -95,7 +95,7 @@ function readStringMap(name: string, text: string | undefined, depthMax: number)
   const value = parseStrictText(text, { depthMax, what: `The query parameter ${name}` });
   if (!isObject(value) || !Object.values(value).every((entry) => typeof entry === 'string')) {
     const hint = `Send it as ${name}={"key":"value"}, percent-encoded.`;
-    throw invalidInput(`The query parameter ${name} is not a JSON object of strings.`, hint);
+    throw invalidInput(`The query parameter ${name} must be a JSON object of strings.`, hint);
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Just checked to be an object whose values are all strings. Without a prototype, no key is special.
   return Object.assign(Object.create(null), value) as Record<string, string>;

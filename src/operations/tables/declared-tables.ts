@@ -10,18 +10,19 @@ import type { Services } from '../services.ts';
 import { readFlag } from '../shared/parameters.ts';
 import { toCommitEntry } from '../shared/record-commit.ts';
 import { removeData } from './drop-table.ts';
+import { readNewLocation } from './given-location.ts';
 import { vendCredentials, wantsCredentials } from './vend-credentials.ts';
 
 export const declareTable = defineDeclare({
   id: 'declare_table',
   path: '/v1/table/:id/declare',
-  summary: 'Reserve a name and a location, whose data the caller writes itself',
+  summary: 'Reserve a name and a location for data that the caller writes',
 });
 
 export const createEmptyTable = defineDeclare({
   id: 'create_empty_table',
   path: '/v1/table/:id/create-empty',
-  summary: 'The former name of declare_table, for old clients',
+  summary: 'Former name of declare_table, for older clients',
 });
 
 function defineDeclare(names: Pick<Operation, 'id' | 'path' | 'summary'>): Operation {
@@ -29,7 +30,7 @@ function defineDeclare(names: Pick<Operation, 'id' | 'path' | 'summary'>): Opera
     ...names,
     permission: 'write',
     body: { kind: 'json', shape: DeclareTableBody },
-    replies: [json(DeclareTableReply, 'Where to write.')],
+    replies: [json(DeclareTableReply, 'Location to write the data to.')],
     statuses: [409],
     run: declare,
   });
@@ -39,17 +40,13 @@ type DeclareRequest = NewTableRequest<Type.Static<typeof DeclareTableBody>>;
 
 async function declare(request: DeclareRequest, services: Services): Promise<Reply> {
   const { path, database, body } = request;
-  if (body.location !== undefined) {
-    throw new ServiceError('Unsupported', 'The location of a declared table cannot be chosen.', {
-      hint: 'Leave location out, or write the data first and register them.',
-    });
-  }
   const { properties = {} } = body;
   guardTableProperties(properties, services.limits.metadata);
+  const location = body.location === undefined ? undefined : await readNewLocation(request, body.location, services);
   // Refused before the name is taken.
   wantsCredentials(request, services);
   const { table, transactionId } = await services.catalog.tables.declare(
-    { databaseId: database.id, path, root: database.root, properties },
+    { databaseId: database.id, path, root: database.root, location, properties },
     toCommitEntry(request),
   );
   return objectReply<typeof DeclareTableReply>({
@@ -82,7 +79,7 @@ async function undoDeclaration(request: RequestFacts, table: TableRecord, servic
     await removeData(services, [removal]);
   } catch (cause) {
     throw new ServiceError('ServiceUnavailable', 'The table is declared, but no credentials could be issued for it.', {
-      hint: 'Ask for them with describe_table.',
+      hint: 'Get them with describe_table.',
       cause,
       retryAfterSeconds: 5,
     });

@@ -57,11 +57,11 @@ export const describeTable = defineTableOperation({
 export const tableExists = defineTableOperation({
   id: 'table_exists',
   path: '/v1/table/:id/exists',
-  summary: 'Tell by the status whether a table, or a version of it, exists',
+  summary: 'Check whether a table or one of its versions exists',
   permission: 'read',
   followsRename: 'never',
   body: { kind: 'json', shape: TableExistsBody },
-  replies: [json(NoContent, 'It exists. No body.')],
+  replies: [json(NoContent, 'The table exists. The reply has no body.')],
   async run({ table, body, dialect, delimiter }, services) {
     if (await isOnlyDeclared(table, services)) {
       if (dialect === 'lance' && body.version === undefined) return { kind: 'empty' };
@@ -76,11 +76,11 @@ export const tableStats = defineTableOperation({
   id: 'get_table_stats',
   methods: ['POST', 'GET'],
   path: '/v1/table/:id/stats',
-  summary: 'Tell how many rows, bytes, indexes and fragments a table has',
+  summary: 'Show the number of rows, bytes, indexes and fragments of a table',
   permission: 'read',
   body: { kind: 'json', shape: TableStatsBody },
   query: BranchQuery,
-  replies: [json(TableStatsReply, 'Whole numbers.')],
+  replies: [json(TableStatsReply, 'Statistics of the table, as integers.')],
   async run({ table, query, body }, services) {
     const state = toTableState(table, { branch: query['branch'] ?? body.branch });
     const { totalBytes, numRows, numIndices, fragmentStats } = await services.engine.versions.stats(state);
@@ -132,7 +132,7 @@ function refuseStateOfDeclared(request: DescribeRequest): void {
 async function readState({ table, body }: DescribeRequest, services: Services): Promise<TableState> {
   if (body.tag === undefined) return toTableState(table, body);
   if (body.version !== undefined || body.branch !== undefined) {
-    const hint = 'A tag stands for both; give one or the other.';
+    const hint = 'A tag determines both: give only the tag.';
     throw invalidInput('tag is given together with version or branch.', hint);
   }
   return toTableState(table, await services.engine.versions.requireTag(table.location, guardTagName(body.tag)));

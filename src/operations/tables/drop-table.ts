@@ -11,12 +11,12 @@ import { orReport, toCommitEntry } from '../shared/record-commit.ts';
 export const dropTable = defineTableOperation({
   id: 'drop_table',
   path: '/v1/table/:id/drop',
-  summary: 'Drop a table and remove its data',
+  summary: 'Drop a table and delete its data',
   permission: 'manage',
   ignoresData: true,
   followsRename: 'never',
   body: { kind: 'json', shape: EmptyBody },
-  replies: [json(GoneTableReply, 'What it was.')],
+  replies: [json(GoneTableReply, 'The table that was dropped.')],
   async run(request, services) {
     // First the name: no table is ever seen half removed. Then the data, in the table's write queue.
     const { transactionId, removal } = await services.catalog.tables.drop(request.table, toCommitEntry(request));
@@ -28,12 +28,12 @@ export const dropTable = defineTableOperation({
 export const deregisterTable = defineTableOperation({
   id: 'deregister_table',
   path: '/v1/table/:id/deregister',
-  summary: 'Take a table out of the catalog and leave its data',
+  summary: 'Remove a table from the catalog and keep its data',
   permission: 'manage',
   ignoresData: true,
   followsRename: 'never',
   body: { kind: 'json', shape: EmptyBody },
-  replies: [json(GoneTableReply, 'What it was, and where its data are.')],
+  replies: [json(GoneTableReply, 'The table that was deregistered, with the location of its data.')],
   async run(request, services) {
     const { transactionId } = await services.catalog.tables.deregister(request.table, toCommitEntry(request));
     services.engine.lifecycle.close(request.table.location);

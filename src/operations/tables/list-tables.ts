@@ -21,10 +21,10 @@ export const listTables = defineDatabaseOperation({
   id: 'list_tables',
   methods: ['GET'],
   path: '/v1/tables',
-  summary: 'List the tables of the database that the caller may see',
+  summary: 'List the tables of the database',
   permission: 'see',
   query: ListTablesQuery,
-  replies: [json(ListTablesReply, 'Identifiers in order.')],
+  replies: [json(ListTablesReply, 'Table identifiers, in order.')],
   run: listIdentifiers,
 });
 
@@ -32,7 +32,7 @@ export const listAllTables = defineDatabaseOperation({
   ...listTables,
   id: 'list_all_tables',
   path: '/v1/table',
-  summary: 'List the tables of all namespaces; to the LanceDB client, the names of those in the root',
+  summary: 'List the tables of all namespaces; the LanceDB client gets the names of those in the root namespace',
   body: { kind: 'none' },
   query: ListTablesOfQuery,
   // The LanceDB client takes every name for that of a table in the root.
@@ -44,10 +44,10 @@ export const listTablesOfNamespace = defineNamespaceOperation({
   id: 'list_tables_of_namespace',
   methods: ['GET'],
   path: '/v1/namespace/:id/table/list',
-  summary: 'List the tables directly in a namespace that the caller may see',
+  summary: 'List the tables of a namespace',
   permission: 'see',
   query: ListTablesOfQuery,
-  replies: [json(ListTablesReply, 'Names in order.')],
+  replies: [json(ListTablesReply, 'Table names, in order.')],
   run: async (request, services) => listNames(request, request.namespace, services),
 });
 

@@ -32,7 +32,7 @@ export async function claimName(
     await sleep(POLL_MILLISECONDS);
   }
   throw new ServiceError('ConcurrentModification', 'Another request is still creating this table.', {
-    hint: 'Try again when it has finished.',
+    hint: 'Try again when it is finished.',
     retryAfterSeconds: 1,
   });
 }
@@ -137,7 +137,7 @@ export async function publish(
       if (entry.completes !== undefined) services.writes.addInDoubt(entry.completes, reservation);
       // The next start publishes nothing more: it removes the data, or finds the table published.
       throw new ServiceError('ServiceUnavailable', 'It is not known whether the table was created.', {
-        hint: 'Ask for the table again in a moment.',
+        hint: 'Describe the table in a moment to find out.',
         cause: error,
         retryAfterSeconds: 5,
       });
@@ -188,8 +188,8 @@ export async function fillIfDeclared(
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'TableAlreadyExists') throw error;
     // The rows have been read from the request, so only the client can send them again.
-    throw new ServiceError('ConcurrentModification', 'Another request made the table from its rows at the same time.', {
-      hint: 'Send the rows again: they are added then.',
+    throw new ServiceError('ConcurrentModification', 'Another request created the table at the same time.', {
+      hint: 'Send the rows again: they are then added to the table.',
       retryAfterSeconds: 1,
       cause: error,
     });

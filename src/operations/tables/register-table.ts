@@ -1,7 +1,4 @@
-import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { guardTableProperties } from '../../guard/metadata.ts';
-import { isPermitted } from '../../model/access.ts';
-import { notPermitted } from '../../model/refusals.ts';
 import { locationUri, readLocation } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import { RegisterTableBody, RegisterTableReply } from '../../wire/tables.ts';
@@ -10,14 +7,15 @@ import type { NewTableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readWord } from '../shared/parameters.ts';
 import { toCommitEntry } from '../shared/record-commit.ts';
+import { orNoTable, requireUnowned } from './given-location.ts';
 
 export const registerTable = defineNewTableOperation({
   id: 'register_table',
   path: '/v1/table/:id/register',
-  summary: 'Make a table of data that are below the storage root of the database already',
+  summary: 'Register existing data below the storage root as a table',
   permission: 'manage',
   body: { kind: 'json', shape: RegisterTableBody },
-  replies: [json(RegisterTableReply, 'The table as it is now.')],
+  replies: [json(RegisterTableReply, 'The registered table.')],
   statuses: [409],
   async run(request, services) {
     const { path, database, body } = request;
@@ -46,47 +44,4 @@ type Request = NewTableRequest<RegisterTableBody>;
 
 async function locate({ database, body }: Request, { engine }: Services): Promise<TableLocation> {
   return orNoTable(engine.lifecycle.locate(database.root, readLocation(body.location)));
-}
-
-/** What is missing is named by the body; a 404 would be about the address. */
-async function orNoTable<Found>(finding: Promise<Found>): Promise<Found> {
-  try {
-    return await finding;
-  } catch (error) {
-    if (!(error instanceof ServiceError) || error.kind !== 'TableNotFound') throw error;
-    throw invalidInput('There is no Lance table at the location.', 'Give the directory of the table.', error);
-  }
-}
-
-/** Data below the root belong to the owner of the database, those of a former table also to the owner of that table. */
-async function requireUnowned(request: Request, location: TableLocation, services: Services): Promise<void> {
-  const { caller, database } = request;
-  const owner = await services.catalog.tables.findOwner(database.id, locationUri(location));
-  const needed = owner?.kind === 'released' ? owner.path : [];
-  if (!isPermitted(caller, 'manage', database.name, needed)) throw notPermitted('manage');
-  const isForeign = await isOtherDatabases(request, locationUri(location), services);
-  if (isForeign || (await isInsideTable(request, location, services))) {
-    throw invalidInput('The location is not one of this database.');
-  }
-}
-
-/** The folder of one database may lie below that of another. */
-async function isOtherDatabases({ database }: Request, uri: string, services: Services): Promise<boolean> {
-  const databases = await services.catalog.databases.list();
-  return databases.some(
-    ({ id, root }) =>
-      id !== database.id && root.startsWith(`${trim(database.root)}/`) && uri.startsWith(`${trim(root)}/`),
-  );
-}
-
-async function isInsideTable({ database }: Request, location: TableLocation, services: Services): Promise<boolean> {
-  const base = trim(database.root);
-  for (let folder = location.root; folder.length > base.length; folder = folder.slice(0, folder.lastIndexOf('/'))) {
-    if ((await services.catalog.tables.findOwner(database.id, folder)) !== undefined) return true;
-  }
-  return false;
-}
-
-function trim(root: string): string {
-  return root.replace(/\/+$/, '');
 }

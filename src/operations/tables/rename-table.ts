@@ -11,12 +11,12 @@ import { toCommitEntry } from '../shared/record-commit.ts';
 export const renameTable = defineTableOperation({
   id: 'rename_table',
   path: '/v1/table/:id/rename',
-  summary: 'Rename a table, or move it to another namespace; its data stay where they are',
+  summary: 'Rename a table or move it to another namespace, without copying its data',
   permission: 'manage',
   ignoresData: true,
   followsRename: 'never',
   body: { kind: 'json', shape: RenameTableBody },
-  replies: [json(RenameTableReply, 'It has the new name.')],
+  replies: [json(RenameTableReply, 'The table has its new name.')],
   statuses: [409],
   async run(request, services) {
     const path = readNewPath(request);
@@ -29,7 +29,7 @@ export const renameTable = defineTableOperation({
 function readNewPath({ table, body, prefix, delimiter }: TableRequest<RenameTableBody>): TablePath {
   const { new_namespace_id: byId, new_namespace: byName } = body;
   if (byId !== undefined && byName !== undefined && byId.join('/') !== byName.join('/')) {
-    throw invalidInput('new_namespace_id and new_namespace are not the same.');
+    throw invalidInput('new_namespace_id and new_namespace differ.');
   }
   const given = byId ?? byName;
   const namespace = given === undefined ? namespaceOf(table.path) : [...prefix, ...given];

@@ -6,7 +6,7 @@ import { quoteForMessage } from '../../model/identifier.ts';
 
 /** The parts of `SELECT … FROM … WHERE … LIMIT …` as texts; each passes the guard of SQL later. */
 export interface SelectText {
-  /** The names of its path, joined by dots, or one name in backticks. */
+  /** The names of its path, joined by dots, or one name in quotes. */
   readonly table: readonly string[];
   /** `undefined`: all columns. */
   readonly columns: readonly (readonly [name: string, expression: string])[] | undefined;
@@ -16,13 +16,16 @@ export interface SelectText {
 
 const HINT = 'Send it as SELECT id, price * 2 AS twice FROM items WHERE price > 1 LIMIT 100.';
 const CLAUSES = ['SELECT', 'FROM', 'WHERE', 'LIMIT'] as const;
+/** A text, a name in backticks, or a name in double quotes, which is captured. */
+const QUOTED = /'(?:[^']|'')*'|`(?:[^`]|``)*`|"((?:[^"]|"")*)"/g;
 type Clause = (typeof CLAUSES)[number];
 
 /** A query of one table, and nothing that the engine would not evaluate row by row. */
-export function readSelect(text: string): SelectText {
+export function readSelect(given: string): SelectText {
+  const text = withBackticks(given);
   const clauses = splitClauses(text);
   const [select, from] = [clauses.get('SELECT') ?? [], clauses.get('FROM') ?? []];
-  if (select.length === 0 || from.length === 0) throw unreadable('it is no SELECT … FROM …');
+  if (select.length === 0 || from.length === 0) throw unreadable('it is not a SELECT … FROM …');
   const where = clauses.get('WHERE');
   return {
     table: readTable(from),
@@ -35,6 +38,13 @@ export function readSelect(text: string): SelectText {
   };
 }
 
+/** Names may be in double quotes, as in standard SQL and from LanceDB's client; the engine would read them as texts. */
+function withBackticks(text: string): string {
+  return text.replaceAll(QUOTED, (quoted, name: string | undefined) =>
+    name === undefined ? quoted : `\`${name.replaceAll('""', '"').replaceAll('`', '``')}\``,
+  );
+}
+
 /** At the words of clauses outside of brackets, in their order. */
 function splitClauses(text: string): ReadonlyMap<Clause, readonly SqlToken[]> {
   const clauses = new Map<Clause, SqlToken[]>();
@@ -45,7 +55,7 @@ function splitClauses(text: string): ReadonlyMap<Clause, readonly SqlToken[]> {
     if (clause >= next && (clause === 0) === (open === undefined)) {
       clauses.set(toClause(token.text), (open = []));
       next = clause + 1;
-    } else if (open === undefined) throw unreadable('it does not begin with SELECT');
+    } else if (open === undefined) throw unreadable('it does not start with SELECT');
     else open.push(token);
   }
   return clauses;
@@ -76,7 +86,7 @@ function tokensOf(text: string): readonly SqlToken[] {
 function readTable(tokens: readonly SqlToken[]): readonly string[] {
   const names = tokens.filter((_, index) => index % 2 === 0);
   const isPath = tokens.every((token, index) => (index % 2 === 0 ? isName(token) : isSymbol(token, '.')));
-  if (!isPath || tokens.length % 2 === 0) throw unreadable('it reads more than one table');
+  if (!isPath || tokens.length % 2 === 0) throw unreadable('its FROM is not the name of one table');
   return names.map(({ text }) => text);
 }
 
@@ -118,5 +128,5 @@ function textOf(text: string, tokens: readonly SqlToken[]): string {
 }
 
 function unreadable(reason: string): ServiceError {
-  return invalidInput(`source_query is not a query that a view can keep: ${reason}.`, HINT);
+  return invalidInput(`source_query is not a valid query for a view: ${reason}.`, HINT);
 }

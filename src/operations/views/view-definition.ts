@@ -41,7 +41,7 @@ export function readView(body: CreateViewBody, delimiter: string, limits: Limits
   if (unknown !== undefined) throw invalidInput(`source_query has the unknown field ${JSON.stringify(unknown)}.`, FORM);
   const { filter, limit } = query;
   if (filter !== undefined && filter !== null && typeof filter !== 'string') {
-    throw invalidInput('The filter of source_query is not a text.', FORM);
+    throw invalidInput('The filter of source_query must be a string.', FORM);
   }
   const rule = { field: 'The limit of source_query', minimum: 1, maximum: Number.MAX_SAFE_INTEGER };
   return {
@@ -61,11 +61,11 @@ export function toColumn(name: string): readonly [string, string] {
 function requireQueryKind({ kind, udtf_spec: code }: CreateViewBody): void {
   if (kind === 'udtf' || kind === 'chunker') {
     throw new ServiceError('Unsupported', `Views of the kind ${kind} are not offered: they would run code.`, {
-      hint: 'Use the kind query: a filter, SQL expressions and a limit over one table.',
+      hint: 'Use the kind query: SQL expressions, a filter and a limit on one table.',
     });
   }
-  if (kind !== 'query') throw invalidInput('The kind of the view is not known.', 'It is query.');
-  if (code !== undefined && code !== null) throw invalidInput('A view of the kind query has no udtf_spec.');
+  if (kind !== 'query') throw invalidInput('The kind of the view is unknown.', 'It must be query.');
+  if (code !== undefined && code !== null) throw invalidInput('A view of the kind query cannot have a udtf_spec.');
 }
 
 function readSource(table: unknown, delimiter: string): TablePath {
@@ -73,26 +73,26 @@ function readSource(table: unknown, delimiter: string): TablePath {
   if (Array.isArray(table) && table.every((name) => typeof name === 'string')) {
     return toTablePath(checkNames(table, delimiter), delimiter);
   }
-  throw invalidInput('source_query names no table.', FORM);
+  throw invalidInput('source_query has no table.', FORM);
 }
 
 function readColumns(columns: unknown, countMax: number): ViewDefinition['columns'] | undefined {
   if (columns === undefined || columns === null) return undefined;
   const isList = Array.isArray(columns) && columns.every((name) => typeof name === 'string');
   const isMap = isObject(columns) && Object.values(columns).every((sql) => typeof sql === 'string');
-  if (!isList && !isMap) throw invalidInput('The columns of source_query are neither names nor expressions.', FORM);
+  if (!isList && !isMap) throw invalidInput('The columns of source_query must be names or expressions.', FORM);
   const pairs = isList
     ? columns.map(toColumn)
     : Object.entries(columns).map(([name, sql]) => [name, String(sql)] as const);
-  if (pairs.length === 0)
-    throw invalidInput('source_query names no columns.', 'Leave columns out to have all of them.');
+  if (pairs.length === 0) throw invalidInput('source_query has no columns.', 'Omit columns to select all of them.');
   if (pairs.length > countMax) throw invalidInput(`source_query has more than ${countMax} columns.`);
   return pairs;
 }
 
 function readRefresh({ auto_refresh: auto, refresh_seconds: seconds }: CreateViewBody, { views }: Limits): ViewRefresh {
   if (seconds === undefined || seconds === null) return { mode: auto === true ? 'on_change' : 'manual' };
-  if (auto === true) throw invalidInput('The view has both auto_refresh and refresh_seconds.', 'Give one of the two.');
+  if (auto === true)
+    throw invalidInput('The view has both auto_refresh and refresh_seconds.', 'Give only one of them.');
   const rule = { field: 'refresh_seconds', minimum: views.intervalSecondsMin, maximum: Number.MAX_SAFE_INTEGER };
   return { mode: 'schedule', seconds: requireInteger(seconds, rule) };
 }

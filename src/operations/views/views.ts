@@ -1,9 +1,9 @@
 import { checkColumnName } from '../../arrow/schema/schema-rules.ts';
-import { invalidInput } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { isPermitted, isVisible } from '../../model/access.ts';
 import { VIEW_PROPERTY, readViewDefinition, readViewState } from '../../model/derived/view.ts';
 import type { ViewDefinition } from '../../model/derived/view.ts';
-import { belowPrefix, formatPath } from '../../model/identifier.ts';
+import { belowPrefix, formatPath, nameOf, namespaceOf } from '../../model/identifier.ts';
 import { notPermitted, tableNotFound } from '../../model/refusals.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { JobStartedReply } from '../../wire/columns.ts';
@@ -26,7 +26,7 @@ import {
 } from '../operation.ts';
 import type { RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { collectPages, cutPage, readLimit } from '../shared/pages.ts';
+import { collectPages, cutPage, readIdToken, readLimit } from '../shared/pages.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { dropTable } from '../tables/drop-table.ts';
 import { alreadyExists, claimName, publishData, writeData } from '../tables/new-table.ts';
@@ -35,11 +35,11 @@ import { readView, toColumn } from './view-definition.ts';
 export const createMaterializedView = defineNewTableOperation({
   id: 'create_materialized_view',
   path: '/v1/materialized_view/:id/create',
-  summary: 'Create a materialized view: rows of one table, filtered, projected and limited',
+  summary: 'Create a materialized view of one table',
   permission: 'write',
   status: 201,
   statuses: [409],
-  body: { kind: 'json', shape: CreateViewBody },
+  body: { kind: 'json', shape: CreateViewBody, normalize: toContractView },
   replies: [json(CreateViewReply, 'The version of the view, which has no rows yet.')],
   async run(request, services) {
     const { body, delimiter } = request;
@@ -64,32 +64,36 @@ export const createMaterializedView = defineNewTableOperation({
     const publication = { version, properties, fields: {}, isKept: false };
     const { transactionId } = await publishData(claim.reservation, ingest, publication, services);
     const job_id = body.with_no_data === false ? await startFirst(request, services) : undefined;
-    return { ...objectReply<typeof CreateViewReply>({ version, job_id, transaction_id: transactionId }), status: 201 };
+    const reply = objectReply<typeof CreateViewReply>({ version, job_id, transaction_id: transactionId });
+    // LanceDB's client takes a job from no other status.
+    return { ...reply, status: job_id !== undefined && request.dialect === 'lancedb' ? 202 : 201 };
   },
 });
 
 export const refreshMaterializedView = defineTableOperation({
   id: 'refresh_materialized_view',
   path: '/v1/materialized_view/:id/refresh',
-  summary: 'Bring a materialized view up to date, by adding what was appended to its source or by building it anew',
+  summary: 'Refresh a materialized view, incrementally where possible',
   permission: 'write',
   status: 202,
-  body: { kind: 'json', shape: RefreshViewBody },
-  replies: [json(JobStartedReply, 'The job that refreshes it.')],
+  body: { kind: 'json', shape: RefreshViewBody, normalize: toContractRefresh },
+  replies: [json(JobStartedReply, 'The job that refreshes the view.')],
   async run(request, services) {
     const { table, body, caller, requestId } = request;
     const definition = requireView(table);
     if (body.output_limit !== undefined && body.output_limit !== null) {
-      throw invalidInput('output_limit is for views of the kind chunker.', 'Create the view with a limit.');
+      throw invalidInput('output_limit is only for views of the kind chunker.', 'Create the view with a limit.');
     }
     const source = await services.views.findSource(definition);
     if (source === undefined) throw tableNotFound(toShown(request, definition.source), request.delimiter);
     requireRead(request, source);
+    requireSame(table, body.expected_incarnation);
     const sourceVersion = body.src_version ?? undefined;
     // Refuses a version that is not there.
     if (sourceVersion !== undefined)
       await services.engine.describeTable(toTableState(source, { version: sourceVersion }));
-    const job = services.views.start({ view: table, sourceVersion, caller: caller.id, requestId });
+    const isFull = body.full === true;
+    const job = services.views.start({ view: table, sourceVersion, isFull, caller: caller.id, requestId });
     await job.recorded;
     return { ...objectReply<typeof JobStartedReply>({ job_id: job.id }), status: 202 };
   },
@@ -98,7 +102,7 @@ export const refreshMaterializedView = defineTableOperation({
 export const describeMaterializedView = defineTableOperation({
   id: 'describe_materialized_view',
   path: '/v1/materialized_view/:id/describe',
-  summary: 'Describe a materialized view: what it is made from, and how far it is behind',
+  summary: 'Describe a materialized view: its query, and how far it is behind its source',
   permission: 'read',
   body: { kind: 'json', shape: EmptyBody },
   replies: [json(DescribeViewReply, 'The view.')],
@@ -107,12 +111,15 @@ export const describeMaterializedView = defineTableOperation({
     const definition = requireView(table);
     const source = await services.views.findSource(definition);
     const latest = source && (await services.engine.describeTable(toTableState(source, {})));
+    const sourcePath = source?.path ?? definition.source;
     return objectReply<typeof DescribeViewReply>({
-      ...toSummary(request, table, { ...definition, source: source?.path ?? definition.source }),
+      ...toSummary(request, table, { ...definition, source: sourcePath }),
       filter: definition.filter,
       columns: Object.fromEntries(definition.columns),
       limit: definition.limit,
       source_latest_version: latest?.version,
+      projections: definition.columns.map(([column, expression]) => ({ output_column: column, expression })),
+      incarnation: table.id,
     });
   },
 });
@@ -120,7 +127,7 @@ export const describeMaterializedView = defineTableOperation({
 export const dropMaterializedView = defineTableOperation({
   id: 'drop_materialized_view',
   path: '/v1/materialized_view/:id/drop',
-  summary: 'Drop a materialized view and remove its data',
+  summary: 'Drop a materialized view and delete its data',
   permission: 'manage',
   ignoresData: true,
   followsRename: 'never',
@@ -136,29 +143,58 @@ export const listMaterializedViews = defineNamespaceOperation({
   id: 'list_materialized_views',
   methods: ['GET'],
   path: '/v1/namespace/:id/materialized_view/list',
-  summary: 'List the materialized views in a namespace and below it that the caller may read',
+  summary: 'List the materialized views in a namespace and below',
   permission: 'see',
   query: ListViewsQuery,
-  replies: [json(ListViewsReply, 'The views, in the order of their creation.')],
+  replies: [json(ListViewsReply, 'The views, in order of creation.')],
   async run(request, services) {
-    const { query, caller, database, namespace } = request;
+    const { query, caller, database, namespace, dialect } = request;
     const size = readLimit(query, services.limits.http.pageSizeMax);
-    const isBelow = (path: readonly string[]): boolean => namespace.every((name, index) => path[index] === name);
+    // LanceDB's client takes names, and so only of views in the namespace itself.
+    const depth = dialect === 'lancedb' ? namespace.length + 1 : Infinity;
+    const isBelow = (path: readonly string[]): boolean =>
+      path.length <= depth && namespace.every((name, index) => path[index] === name);
     const found = await collectPages<TableRecord>(
       size + 1,
       async (last, limit) =>
         services.catalog.tables.listWithProperty(VIEW_PROPERTY, {
-          after: last?.id ?? query['page_token'] ?? '',
+          after: last?.id ?? readIdToken(query['page_token']) ?? '',
           limit,
         }),
       ({ databaseId, path }) =>
         databaseId === database.id && isBelow(path) && isPermitted(caller, 'read', database.name, path),
     );
     const { entries, page_token } = cutPage(found, size, ({ id }) => id);
+    if (dialect === 'lancedb') {
+      const names = entries.map(({ path }) => nameOf(path));
+      return { kind: 'object', body: { views: names, page_token } };
+    }
     const views = entries.map((view) => toSummary(request, view, requireView(view)));
     return objectReply<typeof ListViewsReply>({ views, page_token });
   },
 });
+
+type JsonObject = Readonly<Record<string, unknown>>;
+
+/** LanceDB's client sends the query alone, under another name. */
+function toContractView({ query, ...body }: JsonObject): Record<string, unknown> {
+  if (query === undefined) return body;
+  return 'source_query' in body ? { query, ...body } : { kind: 'query', source_query: query, ...body };
+}
+
+/** LanceDB's client has another name for the version, too. */
+function toContractRefresh({ source_version: version, ...body }: JsonObject): Record<string, unknown> {
+  if (version === undefined) return body;
+  return 'src_version' in body ? { source_version: version, ...body } : { src_version: version, ...body };
+}
+
+/** A view that was dropped and created again under the same name is another one. */
+function requireSame({ id }: TableRecord, expected: string | undefined): void {
+  if (expected === undefined || expected === id) return;
+  throw new ServiceError('InvalidTableState', 'The view has a different incarnation than expected_incarnation.', {
+    hint: 'Describe the view to get its incarnation.',
+  });
+}
 
 /** A table that the caller may not see is refused like one that does not exist. */
 async function requireReadable(
@@ -192,7 +228,7 @@ async function startFirst(
 ): Promise<string | undefined> {
   const view = await services.catalog.tables.find(database.id, path);
   if (view === undefined) return undefined;
-  const job = services.views.start({ view, sourceVersion: undefined, caller: caller.id, requestId });
+  const job = services.views.start({ view, caller: caller.id, requestId });
   await job.recorded;
   return job.id;
 }
@@ -205,9 +241,13 @@ function requireView(table: TableRecord): ViewDefinition {
 
 function toSummary(request: RequestFacts, view: TableRecord, { source, refresh }: ViewDefinition) {
   const state = readViewState(view);
+  const [id, shown] = [toShownPath(request, view.path), toShown(request, source)];
   return {
-    table: formatPath(toShownPath(request, view.path), request.delimiter),
-    source: formatPath(toShownPath(request, source), request.delimiter),
+    id,
+    table: formatPath(id, request.delimiter),
+    source: formatPath(shown, request.delimiter),
+    source_table: nameOf(shown),
+    source_namespace: [...namespaceOf(shown)],
     refresh: refresh.mode,
     refresh_seconds: refresh.mode === 'schedule' ? refresh.seconds : undefined,
     source_version: state?.sourceVersion,

@@ -25,7 +25,7 @@ export async function readCommit(
     manifest.has(TRANSACTION_FILE_FIELD)
       ? readFile(`_transactions/${manifest.text(TRANSACTION_FILE_FIELD)}`)
       : undefined;
-  const bytes = findTransactionSection(file, manifest) ?? (await inFile());
+  const bytes = findTransactionSection(file) ?? (await inFile());
   return { ...readTransaction(bytes).summary, rows: countRows(manifest.messages(FRAGMENTS_FIELD)) };
 }
 
@@ -57,7 +57,7 @@ export interface WrittenCommit extends Omit<InspectedCommit, 'isIntact'> {
 
 /** `undefined` when the manifest does not hold its transaction, as those of older engines. */
 export function readWrittenCommit(file: Buffer): WrittenCommit | undefined {
-  const section = findTransactionSection(file, readManifest(file));
+  const section = findTransactionSection(file);
   if (section === undefined) return undefined;
   const { summary, operation } = readTransaction(section);
   const { kind, addedRows } = summary;

@@ -1,5 +1,5 @@
 import { invalidInput } from '../../errors/service-error.ts';
-import { readMessage } from './protobuf.ts';
+import { findNumber, readMessage } from './protobuf.ts';
 import type { Message } from './protobuf.ts';
 
 /** The end of a manifest file: where its message begins (8 bytes), two numbers of the format (2 bytes each), "LANC". */
@@ -26,15 +26,19 @@ export function findMessage(size: number, readAt: ReadAt): number | undefined {
 
 /** The message of a manifest, from the bytes of its file. */
 export function readManifest(file: Buffer): Message {
-  const start = findMessage(file.length, (at, length) => file.subarray(at, at + length));
-  if (start === undefined) throw new Error('The manifest is torn.');
-  return readMessage(readSection(file, start));
+  return readMessage(messageOf(file));
 }
 
 /** The transaction that the file of a manifest holds; `undefined` in files of older engines. */
-export function findTransactionSection(file: Buffer, manifest: Message): Buffer | undefined {
-  if (!manifest.has(TRANSACTION_SECTION_FIELD)) return undefined;
-  return readSection(file, manifest.number(TRANSACTION_SECTION_FIELD));
+export function findTransactionSection(file: Buffer): Buffer | undefined {
+  const start = findNumber(messageOf(file), TRANSACTION_SECTION_FIELD);
+  return start === undefined ? undefined : readSection(file, start);
+}
+
+function messageOf(file: Buffer): Buffer {
+  const start = findMessage(file.length, (at, length) => file.subarray(at, at + length));
+  if (start === undefined) throw new Error('The manifest is truncated.');
+  return readSection(file, start);
 }
 
 /** `Manifest.base_paths` of Lance's table.proto. */
@@ -46,8 +50,8 @@ export const BASE_PATHS_FIELD = 18;
  */
 export function requireOwnFiles(file: Buffer): void {
   if (!readManifest(file).has(BASE_PATHS_FIELD)) return;
-  const hint = 'Copy the rows to a table of its own.';
-  throw invalidInput('The table at the location refers to files outside of its directory.', hint);
+  const hint = 'Copy the rows to a new table.';
+  throw invalidInput('The table at the location refers to files outside its directory.', hint);
 }
 
 /** Sections of a manifest file begin with their length. */

@@ -45,8 +45,19 @@ export class Message {
 
   /** All messages of a repeated field. */
   messages(field: number): readonly Message[] {
-    const values = this.#fields.get(field) ?? [];
-    return values.filter((value) => value instanceof Uint8Array).map(readMessage);
+    return this.all(field).map(readMessage);
+  }
+
+  /** Each occurrence of a field of bytes. */
+  all(field: number): readonly Uint8Array[] {
+    return (this.#fields.get(field) ?? []).filter((value) => value instanceof Uint8Array);
+  }
+
+  /** All numbers of a repeated field, packed or not. Negative ones are very large. */
+  numbers(field: number): readonly number[] {
+    return (this.#fields.get(field) ?? []).flatMap((value) =>
+      value instanceof Uint8Array ? readPacked(value) : Number(value),
+    );
   }
 }
 
@@ -62,6 +73,25 @@ export function readMessage(bytes: Uint8Array): Message {
     else values.push(value);
   }
   return new Message(fields);
+}
+
+/** One number of a message whose other fields may be many, and are skipped. */
+export function findNumber(bytes: Uint8Array, wanted: number): number | undefined {
+  const reader = new Reader(bytes);
+  let found: number | undefined;
+  while (!reader.isAtEnd) {
+    const tag = Number(reader.varint());
+    const value = reader.skip(tag % 8);
+    if (Math.floor(tag / 8) === wanted) found = value;
+  }
+  return found;
+}
+
+function readPacked(bytes: Uint8Array): readonly number[] {
+  const numbers: number[] = [];
+  const reader = new Reader(bytes);
+  while (!reader.isAtEnd) numbers.push(Number(reader.varint()));
+  return numbers;
 }
 
 /** The fields of a message one by one, each with its tag, for a copy with changes. */
@@ -122,6 +152,14 @@ class Reader {
     throw notMessage();
   }
 
+  /** As `value`, without the bytes of what is no varint. */
+  skip(wireType: number): number | undefined {
+    if (wireType === 0) return Number(this.varint());
+    if (wireType === 2) this.#advance(Number(this.varint()));
+    else this.value(wireType);
+    return undefined;
+  }
+
   varint(): number | bigint {
     let value = 0;
     for (let index = 0, factor = 1; index < EXACT_BYTES; index += 1, factor *= 128) {
@@ -146,14 +184,18 @@ class Reader {
   }
 
   #take(length: number): Uint8Array {
+    const start = this.#at;
+    this.#advance(length);
+    return this.#bytes.subarray(start, this.#at);
+  }
+
+  #advance(length: number): void {
     const end = this.#at + length;
     if (end > this.#bytes.length) throw notMessage();
-    const taken = this.#bytes.subarray(this.#at, end);
     this.#at = end;
-    return taken;
   }
 }
 
 function notMessage(): Error {
-  return new Error('The bytes are no protobuf message.');
+  return new Error('The bytes are not a protobuf message.');
 }

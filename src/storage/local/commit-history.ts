@@ -1,9 +1,12 @@
+import { statSync } from 'node:fs';
 import { readFile, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { Commit } from '../../model/table.ts';
 import { readCommit, readLastFragment, readVersionSize, readWrittenCommit } from '../format/commit.ts';
 import type { WrittenFile } from '../format/fragments.ts';
 import { VERSIONS, toManifestsAfter } from '../format/layout.ts';
+import { readRowLayout } from '../format/row-layout.ts';
+import type { RowLayout } from '../format/row-layout.ts';
 import type { InspectedCommit, VersionSize } from '../storage.ts';
 import { isMissing } from '../sync/file-sync.ts';
 import { inspectFile, readManifestFile } from './manifest-file.ts';
@@ -52,10 +55,17 @@ export function findLastFragment(folder: string, version: number): number | unde
   return file === undefined ? undefined : readLastFragment(file);
 }
 
-export function isWhole(folder: string, { path, bytes, ending = '' }: WrittenFile): boolean {
+export function findRowLayout(folder: string, version: number): RowLayout | undefined {
+  const file = readManifestFile(folder, version);
+  return file === undefined ? undefined : readRowLayout(file);
+}
+
+export function isWhole(folder: string, { path, bytes, ending }: WrittenFile): boolean {
+  const isSized = (size: number): boolean => size > 0 && (bytes === undefined || size === bytes);
   try {
+    if (ending === undefined) return isSized(statSync(join(folder, path)).size);
     return inspectFile(join(folder, path), (size, readAt) => {
-      if (size === 0 || (bytes !== undefined && size !== bytes)) return false;
+      if (!isSized(size)) return false;
       return readAt(Math.max(0, size - ending.length), ending.length).toString('latin1') === ending;
     });
   } catch (error) {

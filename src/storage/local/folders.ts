@@ -1,11 +1,12 @@
 import { statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { mkdir, realpath, stat } from 'node:fs/promises';
+import { lstat, mkdir, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
-import { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import type { TableLocation } from '../../model/table.ts';
 import { branchPath } from '../format/layout.ts';
+import { locationUsed } from '../storage.ts';
 import { isMissing } from '../sync/file-sync.ts';
 
 /** The folder of a root, or of anything below it, on a local disk; `undefined` for an address of an object store. */
@@ -40,7 +41,7 @@ export async function ensureRootFolder(root: string): Promise<void> {
 export function requireRootFolder(root: string): void {
   requireAbsolute(root);
   const found = findFolder(root);
-  if (found === undefined) throw rootUnavailable('is missing', new Error(`There is no folder ${root}`));
+  if (found === undefined) throw rootUnavailable('is missing', new Error(`The folder ${root} does not exist`));
   if (!found.isDirectory()) {
     throw rootUnavailable('cannot be used', new Error(`The storage root is not a folder: ${root}`));
   }
@@ -72,5 +73,18 @@ export async function requirePlainDirectory(root: string, segments: readonly str
     if (!isPlain || !(await stat(path)).isDirectory()) throw new Error(`Not a plain directory: ${path}`);
   } catch (cause) {
     throw new ServiceError('TableNotFound', 'There is no Lance table at the location.', { cause });
+  }
+}
+
+/** The engine creates folders that are missing; those that are there must be plain ones. */
+export async function requireUnused(root: string, segments: readonly string[]): Promise<void> {
+  for (let depth = 1; depth <= segments.length; depth += 1) {
+    const found = await lstat(join(root, ...segments.slice(0, depth))).catch((cause: unknown) => {
+      if (isMissing(cause)) return undefined;
+      throw cause;
+    });
+    if (found === undefined) return;
+    if (depth === segments.length) throw locationUsed();
+    if (!found.isDirectory()) throw invalidInput('The location leads through a link or a file.');
   }
 }

@@ -3,19 +3,21 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TableLocation } from '../../model/table.ts';
 import { manifestPath, readRef, refPath } from '../format/layout.ts';
+import { replaceSchemaMetadata } from '../schema-metadata.ts';
 import { cloneUnsupported } from '../storage.ts';
 import type { RefFile, Storage } from '../storage.ts';
 import { measureFolder, sweepUnfinished } from '../sync/folder-tree.ts';
 import type { TableSync } from '../sync/table-sync.ts';
 import { openSubmitted } from '../submitted/submitted-manifest.ts';
 import { cloneVersion } from './clone-version.ts';
-import { findLastFragment, inspectCommit, measureVersion, readCommitsAfter } from './commit-history.ts';
+import { findLastFragment, findRowLayout, inspectCommit, measureVersion, readCommitsAfter } from './commit-history.ts';
 import {
   branchFolder,
   ensureRootFolder,
   findLocalFolder,
   requirePlainDirectory,
   requireRootFolder,
+  requireUnused,
   tableFolder,
 } from './folders.ts';
 import { measureManifest, quarantineTornManifest, refuseForeignFiles, removeManifests } from './manifest-file.ts';
@@ -36,6 +38,7 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
     ensureRoot: async () => ensureRootFolder(root),
     requireRoot: async () => requireRootFolder(root),
     requirePlainDirectory: async (segments) => requirePlainDirectory(root, segments),
+    requireUnused: async (segments) => requireUnused(root, segments),
     hasDirectory: async (name) => existsSync(join(root, name)),
     watchVersions: async (location, branch) => onBranch(location, branch, watchVersions) ?? BLIND,
     manifestPath,
@@ -48,6 +51,8 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
       onBranch(location, branch, (folder) => inspectCommit(folder, version)),
     openSubmitted: async (location, submission) =>
       openSubmitted(createLocalFiles(folderOf(location), sync), location, submission),
+    replaceSchemaMetadata: async (location, branch, update) =>
+      replaceSchemaMetadata(createLocalFiles(folderOf(location), sync), branch, update),
     refuseForeignFiles: async (location, version) => refuseForeignFiles(folderOf(location), version),
     readRefFile: async (location, kind, name) => readRefFile(join(folderOf(location), refPath(kind, name))),
     async cloneVersion(source, target, version) {
@@ -62,6 +67,8 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
     measureVersion: async (location, version) => measureVersion(folderOf(location), version),
     readLastFragment: async (location, branch, version) =>
       onBranch(location, branch, (folder) => findLastFragment(folder, version)),
+    readRowLayout: async (location, branch, version) =>
+      onBranch(location, branch, (folder) => findRowLayout(folder, version)),
     sweepUnfinishedFiles: async (location, olderThanMilliseconds) =>
       sweepUnfinished(folderOf(location), olderThanMilliseconds),
     beginSync: async (location) => sync.begin(folderOf(location)),

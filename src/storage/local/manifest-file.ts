@@ -40,7 +40,7 @@ export async function removeManifests(paths: readonly string[]): Promise<void> {
   for (const path of paths) {
     await unlink(findLocalFolder(path) ?? path).catch((cause: unknown) => {
       if (isMissing(cause)) return;
-      const message = 'The storage does not let the service remove a version.';
+      const message = 'The storage does not allow the server to remove a version.';
       throw new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 30 });
     });
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { constants } from 'node:fs';
-import { link, lstat, open, realpath, stat, unlink, writeFile } from 'node:fs/promises';
+import { link, lstat, mkdir, open, realpath, stat, unlink, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import type { WrittenFile } from '../format/fragments.ts';
 import type { SubmissionFiles } from '../submitted/submitted-manifest.ts';
@@ -81,6 +81,8 @@ async function areWhole(folder: string, files: readonly WrittenFile[]): Promise<
 /** A link fails where the name is taken, and appears at once, with all of its content. */
 async function putIfAbsent(path: string, content: Buffer): Promise<boolean> {
   const temporary = join(dirname(path), `.tmp-${randomUUID()}`);
+  // Only the last folder: a table that was moved away must not come back.
+  await mkdir(dirname(path)).catch(() => {});
   try {
     await writeFile(temporary, content, { flag: 'wx' });
     await link(temporary, path);

@@ -10,7 +10,25 @@ export const BLIND: VersionWatch = { read: () => undefined, has: () => false };
 export async function watchVersions(table: string): Promise<VersionWatch> {
   if (!(await isLocalFileSystem(dirname(table)))) return BLIND;
   const folder = join(table, '_versions');
-  return { read: () => readStamp(folder), has: (version) => hasManifest(folder, version) };
+  return { read: oncePerTurn(() => readStamp(folder)), has: (version) => hasManifest(folder, version) };
+}
+
+/**
+ * Calls that follow one another without waiting for an event share a value: whatever was acknowledged before the first of
+ * them reaches this process, if at all, in a later turn of the event loop.
+ */
+function oncePerTurn<Value>(read: () => Value): () => Value {
+  let last: { readonly value: Value } | undefined;
+  const forget = (): void => {
+    last = undefined;
+  };
+  return () => {
+    if (last === undefined) {
+      last = { value: read() };
+      process.nextTick(forget);
+    }
+    return last.value;
+  };
 }
 
 /**

@@ -17,8 +17,8 @@ export function parseAddress(text: string): ObjectAddress {
   const scheme = SCHEMES.find((each) => each === given);
   if (scheme === undefined || bucket === undefined) {
     throw storeMisconfigured(
-      'The storage root is not of a known kind.',
-      'Use a folder, or an s3://, gs:// or az:// address.',
+      'The storage root has an unknown kind.',
+      'Use a local folder, or an s3://, gs:// or az:// address.',
     );
   }
   return { scheme, bucket, path: path.replace(/^\/+|\/+$/g, '') };

@@ -16,7 +16,7 @@ export async function readCommitsAfter(store: ObjectStore, path: string, version
     const key = joinKey(path, VERSIONS, manifest.name);
     const file = await store.get(key);
     // A cleanup was faster; another try does not list it any more.
-    if (file === undefined) throw new Error(`The manifest ${key} is gone.`);
+    if (file === undefined) throw new Error(`The manifest ${key} no longer exists.`);
     const commit = await readCommit(file, async (name) => store.get(joinKey(path, name)));
     return { version: manifest.version, ...commit };
   });

@@ -4,14 +4,17 @@ import type { TableLocation } from '../../model/table.ts';
 import { readLastFragment, readVersionSize } from '../format/commit.ts';
 import { branchPath, manifestPath, readRef, refPath } from '../format/layout.ts';
 import { requireOwnFiles } from '../format/manifest.ts';
-import { cloneUnsupported } from '../storage.ts';
-import type { Storage } from '../storage.ts';
+import { readRowLayout } from '../format/row-layout.ts';
+import { replaceSchemaMetadata } from '../schema-metadata.ts';
+import { cloneUnsupported, locationUsed } from '../storage.ts';
+import type { ManifestAddress, Storage } from '../storage.ts';
 import { openSubmitted } from '../submitted/submitted-manifest.ts';
 import { joinKey, parseAddress } from './address.ts';
 import { cloneVersion, removePrefix } from './clone-version.ts';
 import type { Folder } from './clone-version.ts';
 import { findManifest, inspectCommit, readCommitsAfter } from './commit-history.ts';
 import { restoreVersion } from './restore-version.ts';
+import type { ObjectStore } from './object-store.ts';
 import type { ObjectStores } from './object-stores.ts';
 import { createObjectFiles } from './submission-files.ts';
 
@@ -37,6 +40,9 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
       if (await hasObjects(joinKey(base.path, ...segments))) return;
       throw new ServiceError('TableNotFound', 'There is no Lance table at the location.');
     },
+    async requireUnused(segments) {
+      if (await hasObjects(joinKey(base.path, ...segments))) throw locationUsed();
+    },
     hasDirectory: async (name) => hasObjects(joinKey(base.path, name)),
     watchVersions: async () => ({ read: () => undefined, has: () => false }),
     manifestPath,
@@ -52,6 +58,8 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
       onBranch(location, branch, async (path) => inspectCommit(store, path, version)),
     openSubmitted: async (location, submission) =>
       openSubmitted(createObjectFiles(store, pathOf(location)), location, submission),
+    replaceSchemaMetadata: async (location, branch, update) =>
+      replaceSchemaMetadata(createObjectFiles(store, pathOf(location)), branch, update),
     async refuseForeignFiles(location, version) {
       const manifest = await findManifest(store, pathOf(location), version);
       if (manifest === undefined) throw new Error(`The manifest of version ${version} was not found.`);
@@ -73,15 +81,11 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
       for await (const object of store.list(`${pathOf(location)}/`)) bytes += object.bytes;
       return bytes;
     },
-    async measureVersion(location, version) {
-      const manifest = await findManifest(store, pathOf(location), version);
-      return manifest === undefined ? undefined : readVersionSize(manifest.file);
-    },
+    measureVersion: async (location, version) =>
+      onManifest(store, { location, branch: undefined, version }, readVersionSize),
     readLastFragment: async (location, branch, version) =>
-      onBranch(location, branch, async (path) => {
-        const manifest = await findManifest(store, path, version);
-        return manifest === undefined ? undefined : readLastFragment(manifest.file);
-      }),
+      onManifest(store, { location, branch, version }, readLastFragment),
+    readRowLayout: async (location, branch, version) => onManifest(store, { location, branch, version }, readRowLayout),
     sweepUnfinishedFiles: async (location, olderThanMilliseconds) =>
       store.removeUnfinished(`${pathOf(location)}/`, Date.now() - olderThanMilliseconds),
     beginSync: async () => NO_SYNC,
@@ -98,6 +102,18 @@ async function onBranch<Value>(
 ): Promise<Value | undefined> {
   const below = branchPath(branch);
   return below === undefined ? undefined : read(joinKey(pathOf(location), below));
+}
+
+/** `undefined`: the manifest was not found. */
+async function onManifest<Value>(
+  store: ObjectStore,
+  { location, branch, version }: Omit<ManifestAddress, 'isCountedDown'>,
+  read: (file: Buffer) => Value,
+): Promise<Value | undefined> {
+  return onBranch(location, branch, async (path) => {
+    const manifest = await findManifest(store, path, version);
+    return manifest === undefined ? undefined : read(manifest.file);
+  });
 }
 
 function pathOf(location: TableLocation): string {

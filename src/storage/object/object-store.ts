@@ -53,7 +53,7 @@ export function storeUnreachable(cause: unknown): ServiceError {
 
 /** The store answers, and refuses: wrong credentials, no permission, no such bucket. `details` are for the log. */
 export function storeRefused(reason: string, details?: string): ServiceError {
-  const message = `The object store refuses the service: ${reason}.`;
+  const message = `The object store refuses access: ${reason}.`;
   const cause = details === undefined ? undefined : new Error(details);
   return new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 30 });
 }

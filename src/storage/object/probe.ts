@@ -45,7 +45,7 @@ async function probeRace(store: ObjectStore, key: string): Promise<void> {
 
 function unsafe(store: ObjectStore, reason: string) {
   return storeMisconfigured(
-    `The object store ${store.name} cannot hold tables: its conditional writes (If-None-Match) are not atomic; ${reason}.`,
+    `The object store ${store.name} cannot store tables: its conditional writes (If-None-Match) are not atomic; ${reason}.`,
     'Use a store with atomic conditional writes, or a newer release of this one.',
   );
 }

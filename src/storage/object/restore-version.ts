@@ -1,7 +1,8 @@
 import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../../errors/service-error.ts';
-import { encodeRestoreTransaction, encodeRestoredManifest, transactionFileName } from '../format/restored-manifest.ts';
 import { manifestPathLike } from '../format/layout.ts';
+import { transactionFileName } from '../format/next-manifest.ts';
+import { encodeRestoreTransaction, encodeRestoredManifest } from '../format/restored-manifest.ts';
 import { joinKey } from './address.ts';
 import { findManifest } from './commit-history.ts';
 import type { ObjectStore } from './object-store.ts';

@@ -78,11 +78,11 @@ function readNamedFiles(file: Buffer, { version, branch = MAIN_BRANCH, tableUris
   const manifest = readManifest(file);
   requireSingular(manifest, REPEATED.manifest);
   if (manifest.bigint(MANIFEST.version) !== BigInt(version)) {
-    throw invalidInput(`The manifest is of version ${manifest.bigint(MANIFEST.version)}, not of version ${version}.`);
+    throw invalidInput(`The manifest has the version ${manifest.bigint(MANIFEST.version)}, not ${version}.`);
   }
   const named = manifest.has(MANIFEST.branch) ? manifest.text(MANIFEST.branch) : MAIN_BRANCH;
   if (named !== branch) {
-    throw invalidInput(`The manifest is of the branch ${quoteForMessage(named)}, not of ${quoteForMessage(branch)}.`);
+    throw invalidInput(`The manifest belongs to the branch ${quoteForMessage(named)}, not ${quoteForMessage(branch)}.`);
   }
   const bases = readBases(manifest, branch === MAIN_BRANCH ? NO_URIS : tableUris);
   requireKnownFlags(manifest, bases.size > 0);
@@ -130,8 +130,8 @@ function requireKnownFlags(manifest: Message, hasBases: boolean): void {
   const flags = manifest.bigint(MANIFEST.readerFlags) | manifest.bigint(MANIFEST.writerFlags);
   const known = hasBases ? KNOWN_FLAGS : KNOWN_FLAGS & ~BASE_PATHS_FLAG;
   if ((flags & ~known) === 0n) return;
-  const hint = 'Write it without features that are newer than the engine of the service, and without base paths.';
-  throw invalidInput('The manifest needs a feature that the service does not have.', hint);
+  const hint = 'Write it without features that are newer than the engine of the server, and without base paths.';
+  throw invalidInput('The manifest needs a feature that the server does not support.', hint);
 }
 
 function requireUniqueIds(fragments: readonly Message[]): void {
@@ -219,5 +219,5 @@ function requirePlainPath(path: string): string {
 
 function foreignFiles(): ServiceError {
   const hint = 'Write all files below the location of the table.';
-  return invalidInput('The manifest refers to files outside of the table.', hint);
+  return invalidInput('The manifest refers to files outside the table.', hint);
 }

@@ -3,6 +3,7 @@ import { quoteForMessage } from '../../model/identifier.ts';
 import { versionExists } from '../../model/refusals.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
+import { formatByteLimit, formatCount } from '../../model/value-text.ts';
 import { readCommit, readVersionSize } from '../format/commit.ts';
 import type { WrittenFile } from '../format/fragments.ts';
 import { VERSIONS, branchPath, manifestPath, manifestPaths } from '../format/layout.ts';
@@ -55,16 +56,19 @@ export async function openSubmitted(
     },
   );
   const { transactionId, kind, addedRows } = commit;
-  if (transactionId === undefined) throw invalidInput('The manifest does not name the transaction that it commits.');
+  if (transactionId === undefined)
+    throw invalidInput('The manifest does not identify the transaction that it commits.');
   const known = new Set(
     base === undefined ? [] : listKnown(base.content, { ...facts, version: version - 1 }).map(toKey),
   );
   const added = named.filter((file) => !known.has(toKey(file))).map((file) => toTablePath(file, below));
   if (added.length > NEW_FILES_MAX) {
-    throw invalidInput(`The commit adds ${added.length} files; at most ${NEW_FILES_MAX} are allowed.`);
+    throw invalidInput(
+      `The commit adds ${formatCount(added.length)} files; at most ${formatCount(NEW_FILES_MAX)} are allowed.`,
+    );
   }
   if (!(await files.areWhole(added))) {
-    throw invalidInput('Files that the manifest names are missing, or not whole.', 'Write them before the manifest.');
+    throw invalidInput('Files that the manifest lists are missing or incomplete.', 'Write them before the manifest.');
   }
   const finalPath = inBranch(`${VERSIONS}/${finalName(version, scheme)}`);
   return {
@@ -86,7 +90,7 @@ export async function openSubmitted(
 
 function requireBranchPath(branch: string | undefined): string {
   const path = branchPath(branch);
-  if (path === undefined) throw invalidInput(`The name of the branch ${quoteForMessage(branch ?? '')} is no path.`);
+  if (path === undefined) throw invalidInput(`The branch name ${quoteForMessage(branch ?? '')} is not a path.`);
   return path;
 }
 
@@ -106,7 +110,7 @@ async function findManifest(
 
 function chooseScheme(used: NamingScheme | undefined, given: NamingScheme | undefined): NamingScheme {
   if (used === undefined || given === undefined || used === given) return used ?? given ?? 'V2';
-  throw invalidInput(`The table names its manifests by the scheme ${used}, not ${given}.`);
+  throw invalidInput(`The manifests of the table use the naming scheme ${used}, not ${given}.`);
 }
 
 function finalName(version: number, scheme: NamingScheme): string {
@@ -129,7 +133,7 @@ function readStagedName(location: TableLocation, below: string, { version, manif
   const isNamed = (['V1', 'V2'] as const).some((scheme) => isStagedFor(name, finalName(version, scheme)));
   if (isInFolder && isNamed) return name;
   throw invalidInput(
-    `The manifest_path is not that of a staged manifest of version ${version} of this table.`,
+    `manifest_path is not the path of a staged manifest of version ${version} of this table.`,
     `Write it to the folder ${VERSIONS} of the table or the branch, as ${finalName(version, 'V2')}-<uuid>.`,
   );
 }
@@ -160,14 +164,14 @@ async function readStaged(
   { bytesMax, manifestSize }: Submission,
 ): Promise<Buffer> {
   const content = await files.read(path, bytesMax);
-  if (content === undefined) throw invalidInput('There is no file at the manifest_path.', 'Write it first.');
+  if (content === undefined) throw invalidInput('There is no file at manifest_path.', 'Write it first.');
   if (content.length > bytesMax) {
-    throw new ServiceError('PayloadTooLarge', `The manifest is larger than ${bytesMax} bytes.`, {
-      hint: 'Compact the table, or raise engine.manifestBytesMax.',
+    throw new ServiceError('PayloadTooLarge', `The manifest is larger than ${formatByteLimit(bytesMax)}.`, {
+      hint: 'Compact the table, or ask an operator to raise engine.manifestBytesMax.',
     });
   }
   if (manifestSize === undefined || manifestSize === content.length) return content;
-  throw invalidInput(`The manifest has ${content.length} bytes, not ${manifestSize} as manifest_size says.`);
+  throw invalidInput(`The manifest has ${content.length} bytes, not ${manifestSize} as in manifest_size.`);
 }
 
 /** What the version before names was checked when it was committed. One that is not of the usual form proves nothing. */

@@ -97,7 +97,7 @@ export class TableSync {
 
   #refuseFailed(folder: string): void {
     if (!this.#failed.has(folder)) return;
-    throw unavailable(`The disk failed to keep an earlier write. ${READ_ONLY}`, DISK_FAILED_SECONDS);
+    throw unavailable(`The disk failed to store an earlier write. ${READ_ONLY}`, DISK_FAILED_SECONDS);
   }
 
   #find(folder: string): SyncState {
@@ -129,7 +129,7 @@ export class TableSync {
       await this.#flush(state);
     } catch (cause) {
       this.#refuseFailed(state.folder);
-      const message = `${SHORT_OF_RESOURCES} to sync an earlier write. This write was not made.`;
+      const message = `${SHORT_OF_RESOURCES} to sync an earlier write. This write was not applied.`;
       throw unavailable(message, SHORTAGE_SECONDS, cause);
     }
   }
@@ -184,7 +184,7 @@ export class TableSync {
           throw notSynced(error);
         }
         if (performance.now() + pause > giveUpAt) {
-          const message = `${SHORT_OF_RESOURCES} to sync the write, which may have been made or not.`;
+          const message = `${SHORT_OF_RESOURCES} to sync the write. It is not known whether it was applied.`;
           throw unavailable(message, SHORTAGE_SECONDS, error);
         }
         await sleep(pause);
@@ -196,13 +196,13 @@ export class TableSync {
 const PAUSE_MILLISECONDS_MIN = 10;
 const PAUSE_MILLISECONDS_MAX = 500;
 
-const SHORT_OF_RESOURCES = 'The service lacks file handles or memory';
+const SHORT_OF_RESOURCES = 'The server does not have enough file handles or memory';
 const SHORTAGE_SECONDS = 5;
-const READ_ONLY = 'The table is read-only until the service starts again.';
+const READ_ONLY = 'The table is read-only until the server restarts.';
 const DISK_FAILED_SECONDS = 60;
 
 function notSynced(cause: unknown): ServiceError {
-  const message = `The disk failed to keep the write, which may have been made or not. ${READ_ONLY}`;
+  const message = `The disk failed to store the write. It is not known whether it was applied. ${READ_ONLY}`;
   return unavailable(message, DISK_FAILED_SECONDS, cause);
 }
 

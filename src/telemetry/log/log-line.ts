@@ -37,6 +37,10 @@ const LEVELS: Readonly<Partial<Record<EventKind, LogLevel>>> = {
   'unknown-fields-ignored': 'debug',
   'quota-exceeded': 'debug',
   'job-ended': 'debug',
+  'webhook-attempted': 'debug',
+  'webhook-disabled': 'warn',
+  'embedding-fetched': 'debug',
+  'embedding-failed': 'warn',
 };
 
 export function levelOf(event: TelemetryEvent): LogLevel {

@@ -72,6 +72,18 @@ export class Metrics {
         counters.jobs.inc({ job: event.job, outcome: event.outcome });
         this.#histograms.jobSeconds.observe({ job: event.job }, event.milliseconds / 1000);
         break;
+      case 'webhook-attempted':
+        counters.webhookAttempts.inc({ outcome: event.outcome });
+        this.#histograms.webhookSeconds.observe(event.milliseconds / 1000);
+        break;
+      case 'embedding-fetched':
+      case 'embedding-failed':
+        counters.embeddingCalls.inc({ outcome: event.kind === 'embedding-failed' ? event.reason : 'succeeded' });
+        this.#histograms.embeddingSeconds.observe(event.milliseconds / 1000);
+        break;
+      case 'webhook-disabled':
+        counters.webhooksDisabled.inc();
+        break;
       case 'index-tuned':
         for (const [at, recall] of event.recalls.entries()) {
           const share = String(TUNED_SHARES[at]);

@@ -71,6 +71,7 @@ function findFaults(variables: Variables): readonly string[] {
     .map((signal) => `OTEL_EXPORTER_OTLP_${signal}PROTOCOL`)
     .filter((name) => variables[name] === 'grpc')
     .map(
-      (name) => `${name} is grpc, which is not offered: JSON is sent over HTTP, to the port for that (4318 as a rule).`,
+      (name) =>
+        `${name} is grpc, which is not offered. Use http/json, and the HTTP port of the collector (usually 4318).`,
     );
 }

@@ -6,19 +6,20 @@ import {
   CreateVersionReply,
   CreatedVersion,
   DeleteVersionsBody,
+  DeleteVersionsReply,
   submissionFields,
 } from './versions.ts';
 
 export const BatchCreateVersionsBody = Shape.requestBodyWithoutId({
   entries: Type.Array(Shape.strictObject({ id: Shape.IdentifierPath, ...submissionFields }), {
-    description: 'One for each table.',
+    description: 'One entry per table.',
   }),
 });
 export type BatchCreateVersionsBody = Type.Static<typeof BatchCreateVersionsBody>;
 
 export const BatchCreateVersionsReply = Shape.replyBody({
-  versions: Type.Array(CreatedVersion, { description: 'In the order of the entries.' }),
-  transaction_id: Shape.optionalText('Of the first.'),
+  versions: Type.Array(CreatedVersion, { description: 'In the order of `entries`.' }),
+  transaction_id: Shape.optionalText('Transaction id of the first result.'),
 });
 
 export const TableOperation = Shape.strictObject(
@@ -28,7 +29,7 @@ export const TableOperation = Shape.strictObject(
     delete_table_versions: Type.Optional(DeleteVersionsBody),
     deregister_table: Type.Optional(Shape.EmptyBody),
   },
-  { description: 'Exactly one of them, each with the `id` of its table.' },
+  { description: 'Exactly one of these, with the `id` of its table.' },
 );
 export type TableOperation = Type.Static<typeof TableOperation>;
 
@@ -40,9 +41,10 @@ export const BatchCommitReply = Shape.replyBody({
     Type.Object({
       declare_table: Type.Optional(DeclareTableReply),
       create_table_version: Type.Optional(CreateVersionReply),
+      delete_table_versions: Type.Optional(DeleteVersionsReply),
       deregister_table: Type.Optional(GoneTableReply),
     }),
-    { description: 'In the order of the operations.' },
+    { description: 'In the order of `operations`.' },
   ),
-  transaction_id: Shape.optionalText('Of the first.'),
+  transaction_id: Shape.optionalText('Transaction id of the first result.'),
 });

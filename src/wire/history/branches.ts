@@ -2,9 +2,9 @@ import { Type } from 'typebox';
 import * as Shape from '../shapes.ts';
 
 export const BranchShape = Type.Object({
-  parentBranch: Shape.optionalText('Absent for the main branch.'),
+  parentBranch: Shape.optionalText('Absent if the parent is the main branch.'),
   parentVersion: Shape.Version,
-  createAt: Shape.count('When it was made, in seconds since 1970.'),
+  createAt: Shape.count('Creation time, in seconds since 1970.'),
   manifestSize: Shape.count(),
 });
 export type BranchShape = Type.Static<typeof BranchShape>;

@@ -7,7 +7,7 @@ export const TagShape = Type.Object({
   version: Shape.Version,
   branch: Shape.optionalText('Absent for the main branch.'),
   manifestSize: Shape.count(),
-  createdAt: Shape.optionalText('As RFC 3339, where the storage tells it.'),
+  createdAt: Shape.optionalText('Creation time, RFC 3339; absent if the storage does not report it.'),
 });
 export type TagShape = Type.Static<typeof TagShape>;
 

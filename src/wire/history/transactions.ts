@@ -2,7 +2,7 @@ import { Type } from 'typebox';
 import * as Shape from '../shapes.ts';
 
 export const TransactionReply = Shape.replyBody({
-  status: Type.String({ description: 'Always `Succeeded`: what is recorded is committed.' }),
+  status: Type.String({ description: 'Always `Succeeded`: only committed transactions are recorded.' }),
   properties: Shape.StringMap,
 });
 
@@ -21,17 +21,22 @@ export type AlterTransactionBody = Type.Static<typeof AlterTransactionBody>;
 
 export const ListTransactionsQuery = Shape.queryParameters({
   ...Shape.pageParameters,
-  newest_first: Shape.optionalText('`true`: the newest first, and with a page token those before it.'),
-  page_token: Shape.optionalText('The token of the page before, or the id of the last transaction that was seen.'),
+  newest_first: Shape.optionalText(
+    '`true` lists the newest transactions first; a page token then continues with older ones.',
+  ),
+  page_token: Shape.optionalText(
+    '`page_token` of the previous page, or the id of the last transaction that you received.',
+  ),
 });
 
 export const Transaction = Type.Object({
   transaction_id: Type.String(),
   operation: Type.String(),
   id: Type.Array(Type.String(), { description: 'Path of the table or namespace.' }),
-  version: Type.Optional(Type.Integer({ description: 'Absent for changes of names, which make no version.' })),
+  version: Type.Optional(Type.Integer({ description: 'Absent for changes that create no version, such as a rename.' })),
   branch: Shape.optionalText(),
-  caller: Type.String(),
+  caller: Type.String({ description: 'Principal, such as `key:<id>`.' }),
+  caller_name: Shape.optionalText('Name of the key or client; absent for other callers.'),
   request_id: Type.String(),
   committed_at: Type.String({ description: 'RFC 3339, UTC.' }),
 });
@@ -39,6 +44,8 @@ export type Transaction = Type.Static<typeof Transaction>;
 
 export const ListTransactionsReply = Shape.replyBody({
   transactions: Type.Array(Transaction),
-  page_token: Shape.optionalText('Present when there are more. To follow the feed, go on behind the last id.'),
+  page_token: Shape.optionalText(
+    'Token of the next page; present if there are more. To follow the feed, continue after the last transaction id.',
+  ),
 });
 export type ListTransactionsReply = Type.Static<typeof ListTransactionsReply>;

@@ -8,7 +8,7 @@ export type ChangeReply = Type.Static<typeof ChangeReply>;
 export const ListVersionsQuery = Type.Object({
   ...Shape.BranchQuery.properties,
   ...Shape.pageParameters,
-  descending: Shape.optionalText('`true` for the latest first; oldest first when absent.'),
+  descending: Shape.optionalText('`true` lists the latest version first; oldest first by default.'),
 });
 
 export const ListVersionsBody = Shape.requestBody({
@@ -19,11 +19,11 @@ export const ListVersionsBody = Shape.requestBody({
 
 export const TableVersionShape = Type.Object({
   version: Shape.Version,
-  timestamp: Type.String({ description: 'When it was committed, as RFC 3339.' }),
-  timestamp_millis: Type.Integer({ description: 'The same in milliseconds since 1970.' }),
+  timestamp: Type.String({ description: 'Commit time, RFC 3339.' }),
+  timestamp_millis: Type.Integer({ description: 'Commit time, in milliseconds since 1970.' }),
   metadata: Shape.StringMap,
-  manifest_path: Type.String({ description: 'The file that records the version.' }),
-  manifest_size: Shape.optionalCount('Its bytes, where the storage tells them.'),
+  manifest_path: Type.String({ description: 'Path of the manifest file of the version.' }),
+  manifest_size: Shape.optionalCount('Size of the manifest in bytes, if the storage reports it.'),
 });
 export type TableVersionShape = Type.Static<typeof TableVersionShape>;
 
@@ -35,18 +35,22 @@ export type ListVersionsReply = Type.Static<typeof ListVersionsReply>;
 
 /** A manifest that the caller has staged, and wants to be the next version. */
 export const submissionFields = {
-  version: Type.Integer({ minimum: 1, maximum: Number.MAX_SAFE_INTEGER, description: 'The one after the latest.' }),
+  version: Type.Integer({
+    minimum: 1,
+    maximum: Number.MAX_SAFE_INTEGER,
+    description: 'The next version: the latest version plus one.',
+  }),
   manifest_path: Type.String({
     minLength: 1,
     maxLength: 4096,
     description:
-      'The staged file, in `_versions` of the table or the branch: the name of the manifest, `-` and a UUID.',
+      'Path of the staged file, in `_versions` of the table or branch. Its name is that of the manifest, followed by `-` and a UUID.',
   }),
-  manifest_size: Shape.optionalCount('Its bytes; another size is refused.'),
-  e_tag: Shape.optionalText('Of the staged file. Not compared.'),
+  manifest_size: Shape.optionalCount('Size of the staged file in bytes; the request is refused if the size differs.'),
+  e_tag: Shape.optionalText('ETag of the staged file; not checked.'),
   metadata: Type.Optional(Shape.StringMap),
   naming_scheme: Type.Optional(
-    Type.Union([Type.Literal('V1'), Type.Literal('V2')], { description: 'Must be that of the table.' }),
+    Type.Union([Type.Literal('V1'), Type.Literal('V2')], { description: 'Must match the naming scheme of the table.' }),
   ),
   branch: Type.Optional(Shape.Branch),
 };
@@ -56,16 +60,16 @@ export type CreateVersionBody = Type.Static<typeof CreateVersionBody>;
 
 export const CreatedVersion = Type.Object({
   version: Shape.Version,
-  manifest_path: Type.String({ description: 'The manifest of the version, below the root of its store.' }),
-  manifest_size: Shape.count('Its bytes.'),
-  e_tag: Shape.optionalText('Where the store gives one. A repeated request does not get it.'),
+  manifest_path: Type.String({ description: 'Path of the manifest of the version, from the root of its store.' }),
+  manifest_size: Shape.count('Size of the manifest in bytes.'),
+  e_tag: Shape.optionalText('ETag of the manifest, if the store provides one; absent in a replayed reply.'),
 });
 
 export const CreateVersionReply = Shape.replyBody({ version: CreatedVersion, transaction_id: Shape.optionalText() });
 export type CreateVersionReply = Type.Static<typeof CreateVersionReply>;
 
 export const SetManagedVersioningBody = Shape.requestBody({
-  enabled: Type.Boolean({ description: 'Whether external writers commit through the service.' }),
+  enabled: Type.Boolean({ description: 'Whether external writers must commit through the server.' }),
 });
 
 export type SetManagedVersioningBody = Type.Static<typeof SetManagedVersioningBody>;
@@ -90,7 +94,7 @@ export const DeleteVersionsBody = Shape.requestBody({
       end_version: Type.Integer({
         minimum: -1,
         maximum: Number.MAX_SAFE_INTEGER,
-        description: 'The version before which the range ends; -1 for all up to the latest, which stays.',
+        description: 'End of the range, exclusive; -1 for all versions but the latest.',
       }),
     }),
   ),
@@ -98,12 +102,25 @@ export const DeleteVersionsBody = Shape.requestBody({
 export type DeleteVersionsBody = Type.Static<typeof DeleteVersionsBody>;
 
 export const DeleteVersionsReply = Shape.replyBody({
-  deleted_count: Shape.count('How many versions were deleted.'),
+  deleted_count: Shape.count('Number of versions deleted.'),
   transaction_id: Shape.optionalText(),
 });
 
 export const RestoreTableBody = Shape.requestBody({ version: Shape.Version, branch: Type.Optional(Shape.Branch) });
 export type RestoreTableBody = Type.Static<typeof RestoreTableBody>;
 
-export const RestoreTableReply = Type.Object({ ...ChangeReply.properties, version: Shape.Version });
+export const RestoreTableReply = Type.Object({
+  ...ChangeReply.properties,
+  version: Shape.Version,
+  removed_indexes: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Indexes that the restored version does not have.',
+    }),
+  ),
+  removed_columns: Type.Optional(
+    Type.Array(Type.String(), {
+      description: 'Columns that the restored version does not have.',
+    }),
+  ),
+});
 export type RestoreTableReply = Type.Static<typeof RestoreTableReply>;

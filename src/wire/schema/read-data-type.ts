@@ -19,7 +19,7 @@ interface Reading {
 }
 
 function readType(value: unknown, reading: Reading): DataType {
-  if (reading.depth > DEPTH_MAX) throw typeFault(reading, `nests deeper than ${DEPTH_MAX}`);
+  if (reading.depth > DEPTH_MAX) throw typeFault(reading, `is nested more than ${DEPTH_MAX} levels deep`);
   if (typeof value === 'string') return readText(value, reading);
   if (!isObject(value)) throw typeFault(reading, 'is neither a name nor an object');
   const { type } = value;
@@ -43,7 +43,7 @@ function readText(text: string, reading: Reading): DataType {
 function readName(name: string, reading: Reading): DataType {
   const type = parseTypeName(name);
   if (type !== undefined) return type;
-  throw typeFault(reading, `has the type ${quoteForMessage(name)}, which is not known or not complete`);
+  throw typeFault(reading, `has the type ${quoteForMessage(name)}, which is unknown or incomplete`);
 }
 
 type Json = Readonly<Record<string, unknown>>;
@@ -85,7 +85,7 @@ function readField(value: unknown, reading: Reading): Field {
 
 function readLength({ length }: Json, reading: Reading): number {
   if (typeof length === 'number' && Number.isInteger(length) && length >= 1 && length <= LENGTH_MAX) return length;
-  throw typeFault(reading, `has no length from 1 to ${LENGTH_MAX}`);
+  throw typeFault(reading, `needs a length from 1 to ${LENGTH_MAX}`);
 }
 
 const LENGTH_MAX = 1_048_576;

@@ -133,13 +133,13 @@ function nameOf(request: WriteRequest): string {
 }
 
 function keyUsedByAnotherRequest(): ServiceError {
-  const hint = 'Use a new key for each request, and the same one only to send that request again.';
+  const hint = 'Use a new key for each request; reuse a key only to retry the same request.';
   return invalidInput('The Idempotency-Key was used for another request.', hint);
 }
 
 function stillInDoubt(): ServiceError {
   return new ServiceError('ServiceUnavailable', 'It is not known yet whether the same request was applied before.', {
-    hint: 'Send it again later: the service is finding out.',
+    hint: 'Try again later: the server is finding out.',
     retryAfterSeconds: 1,
   });
 }

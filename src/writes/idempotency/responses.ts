@@ -30,6 +30,8 @@ interface Unanswered {
 
 /** Entries that wait to be removed go with the next transaction; when so many wait, they get their own. */
 const REMOVABLE_MAX = 500;
+/** So many go together: a removal costs the transaction of a write as much for one as for several. */
+const REMOVED_TOGETHER = 16;
 const PRUNE_MILLISECONDS = 1000;
 const START_MARKS_MILLISECONDS = 1000;
 
@@ -123,6 +125,11 @@ export class Responses {
 
   takeRemovable(): readonly string[] {
     return [...this.#removable];
+  }
+
+  /** Those that the next transaction removes. Until then the marks show that they were answered. */
+  takeDue(): readonly string[] {
+    return this.#removable.size < REMOVED_TOGETHER ? [] : this.takeRemovable();
   }
 
   /** These entries are gone from the journal. */
@@ -226,7 +233,7 @@ export class Responses {
 function markFailed(cause: unknown): ServiceError {
   return new ServiceError(
     'ServiceUnavailable',
-    'The write was applied, but the disk does not let the service note that it was answered.',
-    { hint: 'Send the same request again: it is answered, not applied again.', cause, retryAfterSeconds: 5 },
+    'The write was applied, but the server could not record its reply on disk.',
+    { hint: 'Send the same request again: it is not applied twice.', cause, retryAfterSeconds: 5 },
   );
 }

@@ -142,7 +142,7 @@ export class WriteQueues {
     const stuckSince = performance.now() - queueHoldSeconds * 1000;
     for (const { startedAt, waiting } of this.#queues.values()) {
       if (waiting.length > 0 && startedAt < stuckSince) {
-        const message = `A write has kept others waiting for more than ${queueHoldSeconds} seconds.`;
+        const message = `Another write has blocked the table for more than ${queueHoldSeconds} s.`;
         throw new ServiceError('ServiceUnavailable', message);
       }
     }
@@ -179,7 +179,7 @@ export class WriteQueues {
       };
       const onGone = (): void => giveUp(clientGone());
       const onLate = (): void =>
-        giveUp(overloaded(`The write waited ${queueWaitSeconds} seconds for its turn at this table.`));
+        giveUp(overloaded(`The write waited in the write queue of this table for ${queueWaitSeconds} s.`));
       const timer = isNext ? undefined : setTimeout(onLate, queueWaitSeconds * 1000);
       const stop = (): void => {
         clearTimeout(timer);
@@ -198,12 +198,12 @@ export class WriteQueues {
   #requireSpace(waiting: readonly Waiter[], caller: string | undefined): void {
     const { queueWaitingMax, queueWaitingPerCallerMax } = this.#limits;
     if (waiting.length >= queueWaitingMax) {
-      throw overloaded(`${queueWaitingMax} writes are already waiting for this table.`);
+      throw overloaded(`${queueWaitingMax} writes are already in the write queue of this table.`);
     }
     if (caller === undefined || waiting.length < queueWaitingPerCallerMax) return;
     const own = waiting.filter((each) => each.caller === caller).length;
     if (own < queueWaitingPerCallerMax) return;
-    throw overloaded(`${own} writes of this caller are already waiting for this table.`);
+    throw overloaded(`${own} writes of this caller are already in the write queue of this table.`);
   }
 
   #leave(key: string): void {
@@ -222,7 +222,7 @@ function startNext(queue: Queue, how: Start): boolean {
 }
 
 function clientGone(): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'The client left before its write began; nothing was written.');
+  return new ServiceError('ServiceUnavailable', 'The client disconnected before its write began; nothing was written.');
 }
 
 function overloaded(message: string): ServiceError {

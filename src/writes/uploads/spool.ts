@@ -4,6 +4,7 @@ import type { ArrowChunk } from '../../arrow/stream/checked-stream.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { pullChunks } from '../../arrow/stream/chunk-source.ts';
 import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
+import { formatByteLimit } from '../../model/value-text.ts';
 
 /** A chunk of checked data on disk. */
 export interface SpooledChunk {
@@ -87,7 +88,7 @@ export class Spool {
         return spooled;
       } catch (cause) {
         await this.remove([spooled]);
-        const message = 'The rows could not be kept until all of them have arrived.';
+        const message = 'The server could not buffer the rows on disk.';
         throw new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 30 });
       }
     } finally {
@@ -98,13 +99,13 @@ export class Spool {
   #reserve(bytes: number, taken: readonly SpooledChunk[]): void {
     const ownBytes = taken.reduce((sum, chunk) => sum + chunk.bytes, bytes);
     if (ownBytes > this.#bytesMax) {
-      const message = `The rows take more than ${this.#bytesMax} bytes until they are written.`;
-      const hint = 'Send them in several requests, or ask the operator to raise engine.spoolBytesMax.';
+      const message = `The rows need more than ${formatByteLimit(this.#bytesMax)} of disk space before they are written.`;
+      const hint = 'Send them in several requests, or ask an operator to raise engine.spoolBytesMax.';
       throw new ServiceError('PayloadTooLarge', message, { hint });
     }
     if (this.#usedBytes + bytes > this.#bytesMax) {
-      const message = 'Too much data of other requests is waiting to be written.';
-      const hint = 'Try again when they have finished.';
+      const message = 'Other requests use the disk space for uploads.';
+      const hint = 'Try again when they are finished.';
       throw new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 5 });
     }
     this.#usedBytes += bytes;

@@ -112,8 +112,8 @@ export class Uploads {
     if (session.outcome !== undefined) return session.outcome;
     if (session.state !== 'open') throw notOpen(session.state);
     if (session.arriving > 0) {
-      const message = `${session.arriving} parts of the upload are still arriving.`;
-      throw invalidInput(message, 'Complete it when all of them are answered.');
+      const message = `${session.arriving} parts of the upload are still being received.`;
+      throw invalidInput(message, 'Complete it after all parts have been acknowledged.');
     }
     session.state = 'completing';
     session.outcome = this.#commit(session, write);
@@ -164,10 +164,10 @@ export class Uploads {
   #requireAcceptable({ parts, arriving, mode }: Session, options: PartOptions): void {
     const { uploadPartsMax } = this.#settings.limits;
     if (parts.size + arriving >= uploadPartsMax) {
-      throw invalidInput(`An upload has at most ${uploadPartsMax} parts.`, 'Send fewer and larger parts.');
+      throw invalidInput(`An upload can have at most ${uploadPartsMax} parts.`, 'Send fewer, larger parts.');
     }
     if (mode === undefined || mode === options.mode) return;
-    throw invalidInput(`The upload began with the mode ${mode}, which all of its parts must have.`);
+    throw invalidInput(`The upload started with the mode ${mode}; all of its parts must use that mode.`);
   }
 
   #require({ id, owner, target }: UploadKey): Session {
@@ -175,7 +175,7 @@ export class Uploads {
     const isTheirs = session?.owner === owner && session.tableKey === branchKey(target.location, target.branch);
     if (session === undefined || !isTheirs) {
       const hint =
-        'Begin one with multipart_write/create; one that was left alone for long, or while the service was restarted, is gone.';
+        'Start one with multipart_write/create. An upload ends when it is idle for too long, or when the server restarts.';
       throw invalidInput('The table has no such upload of this caller.', hint);
     }
     session.touchedAt = this.#settings.now();
@@ -192,5 +192,5 @@ function tooMany(what: string): ServiceError {
 
 function notOpen(state: Session['state']): ServiceError {
   const shown = state === 'completing' ? 'being completed' : state;
-  return invalidInput(`The upload is ${shown} and takes nothing more.`);
+  return invalidInput(`The upload is ${shown} and accepts no more parts.`);
 }

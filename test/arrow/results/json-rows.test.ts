@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { jsonLines } from '../../../src/arrow/results/json-rows.ts';
 import { frame } from '../../../src/arrow/results/result-framing.ts';
-import { expectedTables, fixtureStream, whole } from '../../support/arrow-fixtures.ts';
+import { REFUSED_TABLES, expectedTables, fixtureStream, whole } from '../../support/arrow-fixtures.ts';
 import { loadStream } from '../support/load-stream.ts';
 import { NativeEngine } from '../support/native-engine.ts';
 import type { NativeTable } from '../support/native-engine.ts';
@@ -13,20 +13,9 @@ before(async () => {
 });
 after(async () => engine.close());
 
-const REFUSED = new Set([
-  'decimal32',
-  'decimal64',
-  'dense_union',
-  'fsl_struct',
-  'interval_mdn',
-  'list_view',
-  'ree',
-  'struct_empty',
-]);
-
 suite('JSON rows', () => {
   for (const [name, expected] of Object.entries(expectedTables())) {
-    if (REFUSED.has(name)) continue;
+    if (REFUSED_TABLES.has(name)) continue;
     test(`${name} has the values that were sent`, async () => {
       const { table, rows } = await loadStream(engine, whole(fixtureStream(name)));
       const lines = await writeTable(table);

@@ -15,9 +15,10 @@ import {
 import fc from 'fast-check';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import { jsonDocument, jsonLines } from '../../../src/arrow/results/json-rows.ts';
+import { hideLastColumn } from '../../../src/arrow/results/result-file.ts';
 import { arrowFile, arrowStream, frame, frameWhole } from '../../../src/arrow/results/result-framing.ts';
 import type { ResultFiles } from '../../../src/arrow/results/result-framing.ts';
-import { expectedTables, fixtureStream, whole } from '../../support/arrow-fixtures.ts';
+import { REFUSED_TABLES, expectedTables, fixtureStream, whole } from '../../support/arrow-fixtures.ts';
 import { loadStream } from '../support/load-stream.ts';
 import { NativeEngine } from '../support/native-engine.ts';
 import type { NativeTable } from '../support/native-engine.ts';
@@ -201,19 +202,9 @@ suite('a table of every type', () => {
   });
   after(async () => engine.close());
 
-  const REFUSED = new Set([
-    'decimal32',
-    'decimal64',
-    'dense_union',
-    'fsl_struct',
-    'interval_mdn',
-    'list_view',
-    'ree',
-    'struct_empty',
-  ]);
   /** What the Arrow project's JavaScript cannot read. */
   const UNREADABLE = new Set(['large_list', 'map']);
-  const names = Object.keys(expectedTables()).filter((name) => !REFUSED.has(name));
+  const names = Object.keys(expectedTables()).filter((name) => !REFUSED_TABLES.has(name));
 
   for (const name of names) {
     test(`${name} comes out of the engine as a file and as a stream that hold the same rows`, async () => {
@@ -249,4 +240,22 @@ test('a long text leaves the event loop to others while it is written', async ()
   for await (const _piece of frame(jsonLines(), { head: file, files: [file] }));
   clearImmediate(next);
   assert.ok(turns >= 3, `${turns} turns`);
+});
+
+test('a result of one file is sent as the engine wrote it', () => {
+  const file = toFile([{ id: 1, text: 'one', word: 'a' }]);
+  assert.equal(frameWhole(arrowFile(), file, [file]), file);
+});
+
+test('a column that is hidden is neither in the batches of a file nor in its footer', () => {
+  const table = new Table({
+    id: vectorFromArray([1, 2], new Int32()),
+    hidden: vectorFromArray([3, 4], new Int32()),
+  });
+  const shown = tableFromIPC(hideLastColumn(Buffer.from(tableToIPC(table, 'file'))));
+  assert.deepEqual(
+    shown.schema.fields.map(({ name }) => name),
+    ['id'],
+  );
+  assert.deepEqual([...(shown.getChild('id') ?? [])], [1, 2]);
 });

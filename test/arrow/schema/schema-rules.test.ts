@@ -94,7 +94,7 @@ const sortedMap = field('m', [17, [{ u8: 1 }]], {
 
 describe('column types', () => {
   const refused: readonly (readonly [string, Table, RegExp])[] = [
-    ['a zone by offset', zoned('+05:30'), /"t" has the type timestamp\[us, \+05:30\].*Name the zone/],
+    ['a zone by offset', zoned('+05:30'), /"t" has the type timestamp\[us, \+05:30\].*name of a time zone/],
     ['binary of no bytes', field('b', fixedSizeBinaryType(0)), /"b" has the type binary\[0\].*at least one byte/],
     ['lists of no items', field('v', fixedSizeListType(0), { children: [item] }), /"v".*at least one item/],
     ['fixed-size lists of text', vectorOf(field('item', TYPES.utf8)), /"v" has the type utf8\[2\].*send a list/],
@@ -104,7 +104,7 @@ describe('column types', () => {
     ['fixed-size lists of structs, nested', vectorOf(vectorOf(structOf(item))), /"v\.v" has the type struct.*a list/],
     ['empty structs', structOf(), /"s" has the type struct.*at least one field/],
     ['lists of empty structs', listOf(structOf()), /"l\.s".*at least one field/],
-    ['maps with sorted keys', sortedMap, /"m" has the type map.*without the mark/],
+    ['maps with sorted keys', sortedMap, /"m" has the type map.*without the keysSorted flag/],
     ['maps with keys that may be null', mapOf(field('key', TYPES.utf8), item), /"m".*keys of the map as not null/],
     [
       'maps to empty structs',
@@ -152,7 +152,7 @@ describe('column types', () => {
     ['an interval of unknown unit', field('x', [11, [{ i16: 7 }]]), /interval column of an unknown unit/],
     ['a list without children', field('x', TYPES.list), /0 children/],
     ['a list of two', field('x', TYPES.list, { children: [item, item] }), /2 children/],
-    ['an integer with children', field('x', TYPES.int32, { children: [item] }), /has children/],
+    ['an integer with children', field('x', TYPES.int32, { children: [item] }), /plain type with children/],
     ['a map of integers', field('x', TYPES.map, { children: [item] }), /not a struct of key and value/],
     ['a dictionary without index type', field('x', TYPES.utf8, { dictionary: [{ i64: 1 }] }), /no index type.*"x"/],
     ['a type without its table', [{ text: 'x' }, { u8: 1 }, { u8: 2 }], /no type for the column "x"/],
@@ -219,7 +219,7 @@ describe('the size of a schema', () => {
       { says: /more than 8 columns/ },
     ],
     [
-      'columns, nested ones counted',
+      'columns, including nested ones',
       [structOf(...Array.from({ length: 8 }, (_, index) => field(`c${index}`, TYPES.int32)))],
       { says: /more than 8 columns/ },
     ],
@@ -250,7 +250,7 @@ describe('the size of a schema', () => {
       undefined,
       { tables: Array.from({ length: 100 }, () => entry) },
     ];
-    await assertRefused(streamOf(schemaMessage([column])), { says: /same text too often/ });
+    await assertRefused(streamOf(schemaMessage([column])), { says: /same text too many times/ });
   });
 });
 

@@ -109,7 +109,7 @@ describe('dictionaries', () => {
   test('are bounded in bytes, one and all', async () => {
     const long = 'x'.repeat(3000);
     const limits = { dictionaryBytesMax: 8000 };
-    const says = /A batch of dictionary 0, at byte \d+ .*more than 8000 bytes.*plain/;
+    const says = /A batch of dictionary 0, at byte \d+ .*limit of 8,000 bytes.*without a dictionary/;
     await assertRefused(streamOf(one, values(0, ['x'.repeat(9000)])), { says, limits });
     await assertRefused(streamOf(one, values(0, [long]), values(0, [long], true), values(0, [long], true)), {
       says,

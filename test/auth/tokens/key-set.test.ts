@@ -103,7 +103,7 @@ suite('the keys of an issuer', () => {
     clock.advance(1);
     const refusal = await refusalOf(verifyNew());
     assert.equal(refusal.kind, 'ServiceUnavailable');
-    assert.equal(refusal.message, 'The access token cannot be checked: its issuer does not answer.');
+    assert.equal(refusal.message, 'The access token cannot be verified: its issuer does not respond.');
   });
 
   test('are missing with 503, not 401, when the provider was never there, and work when it comes', async () => {
@@ -208,7 +208,7 @@ suite('a provider that misbehaves', () => {
 
   test('by a discovery document about another issuer is not believed', async () => {
     const cause = await causeOf((issuer) => json({ issuer: `${issuer}/other`, jwks_uri: `${issuer}/jwks` }));
-    assert.equal(cause, 'The discovery document is about another issuer.');
+    assert.equal(cause, 'The discovery document describes a different issuer.');
   });
 
   for (const uri of [
@@ -220,7 +220,7 @@ suite('a provider that misbehaves', () => {
   ]) {
     test(`by a key set address of ${String(uri)} is not followed`, async () => {
       const cause = await causeOf((issuer) => json({ issuer, jwks_uri: uri }));
-      assert.equal(cause, 'The discovery document names no usable key set address.');
+      assert.equal(cause, 'The discovery document has no usable key set address.');
     });
   }
 
@@ -243,17 +243,17 @@ suite('a provider that misbehaves', () => {
       response.on('drain', more);
       more();
     });
-    assert.equal(cause, 'The document has more than 262144 bytes.');
+    assert.equal(cause, 'The document is larger than 256 KiB.');
   });
 
   test('by silence, before or after the head of its answer, is waited for no longer than the bound', async () => {
-    assert.equal(await causeOf(() => () => undefined, 0.1), 'No answer in 0.1 s.');
-    assert.equal(await causeOf(() => (_request, response) => response.write('{'), 0.1), 'No answer in 0.1 s.');
+    assert.equal(await causeOf(() => () => undefined, 0.1), 'No response within 0.1 s.');
+    assert.equal(await causeOf(() => (_request, response) => response.write('{'), 0.1), 'No response within 0.1 s.');
   });
 
   test('by an error status, or an answer that is no JSON object, has no keys', async () => {
     const status = await causeOf(() => (_request, response) => response.writeHead(500).end('{}'));
-    assert.equal(status, 'The identity provider answered with status 500.');
+    assert.equal(status, 'The identity provider responded with status 500.');
     assert.equal(await causeOf(() => json(null)), 'The document is not a JSON object.');
     assert.match(await causeOf(() => (_request, response) => response.end('<html>')), /JSON/);
   });

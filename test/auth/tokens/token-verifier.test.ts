@@ -26,12 +26,12 @@ import {
 
 const EXPIRED = 'The access token is not valid: it has expired.';
 const NO_EXPIRY = 'The access token is not valid: it has no expiry.';
-const OTHER_AUDIENCE = 'The access token is not valid: it is meant for another audience.';
+const OTHER_AUDIENCE = 'The access token is not valid: it is for a different audience.';
 const UNTRUSTED = 'The access token is not valid: its issuer is not trusted here.';
 const NOT_YET = 'The access token is not valid: it is not valid yet.';
 const BAD_SIGNATURE = 'The access token is not valid: its signature cannot be verified.';
 const UNREADABLE = 'The access token is not valid: it cannot be read.';
-const NO_SUBJECT = 'The access token is not valid: it names no usable subject.';
+const NO_SUBJECT = 'The access token is not valid: it has no usable subject.';
 const TOO_LONG = 'The access token is not valid: it is too long.';
 
 const encode = (part: unknown) => Buffer.from(JSON.stringify(part)).toString('base64url');

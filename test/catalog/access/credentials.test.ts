@@ -19,6 +19,23 @@ test('a key is found by its digest, with its grants and without the digest', asy
   assert.equal(await catalog.keys.findByDigest(DIGEST.toUpperCase()), undefined);
 });
 
+test('names are known by id, also those of revoked keys', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  const one = await catalog.keys.create({ name: 'one', digest: DIGEST, grants: [] });
+  const two = await catalog.keys.create({ name: 'two', digest: 'cd', grants: [] });
+  await catalog.keys.revoke(one.id);
+  const names = await catalog.keys.names([one.id, two.id, 'none']);
+  assert.deepEqual(
+    names,
+    new Map([
+      [one.id, 'one'],
+      [two.id, 'two'],
+    ]),
+  );
+  assert.equal((await catalog.clients.names([one.id])).size, 0);
+  assert.equal((await catalog.keys.names([])).size, 0);
+});
+
 test('a key without end has no end', async (context) => {
   const { catalog } = await temporaryCatalog(context);
   await catalog.keys.create({ name: 'mine', digest: DIGEST, grants: [] });

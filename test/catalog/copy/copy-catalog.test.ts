@@ -126,7 +126,10 @@ test('refuses a target that has a catalog, and leaves it as it was', async (cont
   await other.keys.create({ name: 'one', digest: 'ab', grants: [] });
   await other.close();
   const before = await readFile(to);
-  await assert.rejects(copyCatalog({ from, to, ...quiet }), refusal('InvalidInput', /^The target is not empty/));
+  await assert.rejects(
+    copyCatalog({ from, to, ...quiet }),
+    refusal('InvalidInput', /^The target already has a catalog/),
+  );
   assert.deepEqual(await readFile(to), before);
 });
 
@@ -161,12 +164,12 @@ test('refuses a missing or damaged source, the same catalog twice, and creates n
   await writeFile(damaged, 'this is no catalog '.repeat(100));
   await assert.rejects(
     copyCatalog({ from: damaged, to, ...quiet }),
-    refusal('InvalidInput', /cannot be read, or is no/),
+    refusal('InvalidInput', /cannot be read or is not a catalog/),
   );
   await fill(context, from);
   await assert.rejects(
     copyCatalog({ from, to: damaged, ...quiet }),
-    refusal('InvalidInput', /cannot be read, or is no/),
+    refusal('InvalidInput', /cannot be read or is not a catalog/),
   );
   const same = copyCatalog({ from, to: `${folder}/./from.db`, ...quiet });
   await assert.rejects(same, refusal('InvalidInput', /^Both catalogs are the same\.$/));

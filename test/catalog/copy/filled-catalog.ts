@@ -1,4 +1,5 @@
 import type { Catalog, NewEntry } from '../../../src/catalog/catalog.ts';
+import type { TableRecord } from '../../../src/model/table.ts';
 import { ENTRY, NOW, createTable, holdVersion } from '../temporary-catalog.ts';
 
 const ADMIN = { role: 'admin', database: undefined, path: [] } as const;
@@ -35,6 +36,8 @@ export async function fillCatalog(catalog: Catalog): Promise<void> {
   });
   await grants.add('token:https://id.example.com#ada', { role: 'reader', database: 'default', path: ['z', 'a'] });
   await catalog.quotas.set(`database:${databaseId}`, { rows: 10, requestsPerSecond: 5 });
+  const webhook = { databaseId, url: 'https://example.com', secret: 's', createdBy: 'key:1', cursor: '', scope: {} };
+  await catalog.webhooks.create(webhook, 1);
   await catalog.sizes.set(published.id, { rows: 3, bytes: 400 }, 1);
   await signingKeys.rotate({ id: 's1', jwk: '{"kty":"OKP"}' });
   await signingKeys.rotate({ id: 's2', jwk: '{"kty":"EC"}' });
@@ -64,4 +67,20 @@ export async function fillCatalog(catalog: Catalog): Promise<void> {
     commits.map((commit) => ({ table: published, commit, properties: undefined })),
     true,
   );
+  await fillParts(catalog, databaseId, published);
+}
+
+async function fillParts({ transactions, batches }: Catalog, databaseId: string, table: TableRecord): Promise<void> {
+  const [transaction] = await transactions.list({ databaseId, limit: 1 });
+  if (transaction !== undefined) await transactions.alter(transaction, ENTRY, () => ({ ticket: '17' }));
+  const { operation: _, version: __, ...entry } = ENTRY;
+  await batches.record({
+    databaseId,
+    declarations: [],
+    deregistrations: [],
+    commits: [],
+    deletions: [{ table, branch: 'trial', versions: [1, 2], latest: 3, epoch: 0 }],
+    entry,
+    complete: () => ({ id: 'e3', key: 'k2', digest: 'batch', generation: undefined, outcome: '{}' }),
+  });
 }

@@ -169,7 +169,7 @@ suite('a node', () => {
   test('without an address is refused beside others, and others beside it', async (t) => {
     const { a, b, end } = await openNodes(t);
     const alone = { ...LEASE, address: undefined };
-    const refused = refusal('ServiceUnavailable', /served by another node/);
+    const refused = refusal('ServiceUnavailable', /Another node uses this catalog/);
     await assert.rejects(a.nodes.join({ id: 'c', instance: 'c', ...alone }), refused);
     await end(a, 'a');
     await end(b, 'b');

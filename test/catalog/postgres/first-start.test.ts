@@ -16,7 +16,6 @@ import { digestSecret } from '../../../src/auth/keys/secrets.ts';
 import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
-import type { TestPostgres } from '../../support/postgres.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { refusal } from '../temporary-catalog.ts';
 
@@ -93,11 +92,9 @@ test('of several first starts on one SQLite catalog, one creates the administrat
 });
 
 suite('first starts on one PostgreSQL catalog', { skip: withoutPostgres }, () => {
-  let postgres: Promise<TestPostgres> | undefined;
-  const createDatabase = async (): Promise<Variables> => {
-    postgres ??= startPostgres();
-    return { TILTYARD_CATALOG_URL: await (await postgres).createDatabase() };
-  };
+  const createDatabase = async (): Promise<Variables> => ({
+    TILTYARD_CATALOG_URL: await (await startPostgres()).createDatabase(),
+  });
 
   test('one creates the administrator key, and all succeed', async (context) => {
     for (let round = 0; round < ROUNDS; round += 1) await checkGeneratedKey(context, await createDatabase());

@@ -85,6 +85,25 @@ suite('the catalog in PostgreSQL', { skip: withoutPostgres }, () => {
     assert.ok(after === 1 || after === 2, `${after}`);
   });
 
+  for (const [where, last] of [
+    ['before a statement', count],
+    ['before its commit', async () => {}],
+  ] as const) {
+    test(`a transaction that pauses for too long ${where} is repeated as a whole, and is made once`, async (context) => {
+      const url = await postgres.createDatabase();
+      const store = await openStore(context, url);
+      await store.transact(async (sql) => writeCount(sql, 0));
+      let attempts = 0;
+      await store.transact(async (sql) => {
+        attempts += 1;
+        await count(sql);
+        if (attempts === 1) await pauseUntilEnded(url);
+        await last(sql);
+      });
+      assert.deepEqual([attempts, await store.read(readCount)], [2, last === count ? 2 : 1]);
+    });
+  }
+
   test('a connection that breaks during the commit leaves the change in doubt, and says so', async (context) => {
     const url = await postgres.createDatabase();
     const store = await openStore(context, url);
@@ -108,12 +127,12 @@ suite('the catalog in PostgreSQL', { skip: withoutPostgres }, () => {
     const open = async (login: string, port: number, database: string): Promise<unknown> =>
       openPostgresStore({ ...settings, url: `postgres://${login}:password-of-it@127.0.0.1:${port}/${database}` });
     const at = (port: number, database: string, problem: string): ReturnType<typeof refusal> => {
-      const message = `PostgreSQL at 127.0.0.1:${port}, with the database ${database} of the catalog, ${problem}.`;
+      const message = `The PostgreSQL server 127.0.0.1:${port}, with the catalog database ${database}, ${problem}.`;
       return refusal('ServiceUnavailable', new RegExp(`^${message.replaceAll('.', String.raw`\.`)}$`));
     };
     await assert.rejects(open('postgres', 1, 'none'), at(1, 'none', 'cannot be reached'));
     const { port } = postgres;
-    await assert.rejects(open('stranger', port, 'postgres'), at(port, 'postgres', 'does not let the user in'));
+    await assert.rejects(open('stranger', port, 'postgres'), at(port, 'postgres', 'does not accept the user'));
     await assert.rejects(open('postgres', port, 'none'), at(port, 'none', 'has no such database'));
   });
 
@@ -166,4 +185,13 @@ async function readCount(sql: Sql): Promise<number> {
 
 async function count(sql: Sql): Promise<void> {
   await writeCount(sql, (await readCount(sql)) + 1);
+}
+
+/** Until PostgreSQL has ended the transaction that pauses, and its connection. */
+async function pauseUntilEnded(url: string): Promise<void> {
+  const client = new pg.Client({ connectionString: url });
+  await client.connect();
+  const isOpen = "select 1 from pg_stat_activity where datname = current_database() and state = 'idle in transaction'";
+  await eventually(async () => (await client.query(isOpen)).rows.length === 0);
+  await client.end();
 }

@@ -99,10 +99,10 @@ suite('a server whose catalog is in PostgreSQL', { skip: withoutPostgres }, () =
       const { state, found } = checks.find(({ name }) => name === 'catalog') ?? {};
       return `${state}: ${found}`;
     };
-    assert.equal(await examine(url), 'warning: the PostgreSQL database of catalog.url is not there yet');
+    assert.equal(await examine(url), 'warning: the PostgreSQL database of catalog.url does not exist yet');
     const server = await startServerProcess(folder, [], { TILTYARD_CATALOG_URL: url });
     await server.stop();
-    assert.equal(await examine(url), 'good: the PostgreSQL database of catalog.url is sound and up to date');
+    assert.equal(await examine(url), 'good: the PostgreSQL database of catalog.url is intact and up to date');
     await postgres.query(`drop database ${url.split('/').at(-1)}`);
     assert.equal(await examine(url), 'bad: the PostgreSQL database of catalog.url cannot be reached or read');
   });

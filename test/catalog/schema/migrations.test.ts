@@ -38,7 +38,10 @@ test('an empty file becomes a catalog', async (context) => {
     'settings',
     'signing_keys',
     'tables',
+    'transaction_properties',
     'transactions',
+    'version_removals',
+    'webhooks',
   ]);
 });
 
@@ -74,7 +77,7 @@ test('several processes that start at once on an empty file all succeed', async 
   const file = await temporaryFile(context);
   const children = Array.from({ length: 4 }, () => startChild(context, 'open', [file]));
   assert.deepEqual(await Promise.all(children.map(nextMessage)), ['open', 'open', 'open', 'open']);
-  assert.equal(tableNames(file).length, 18);
+  assert.equal(tableNames(file).length, 21);
 });
 
 test('the journal of the release before is taken over', async (context) => {

@@ -72,7 +72,7 @@ test('refuses a folder instead of the file', async (context) => {
 test('refuses a file that is no database, and leaves it as it was', async (context) => {
   const file = await temporaryFile(context);
   await writeFile(file, 'not a database '.repeat(1000));
-  await assert.rejects(open(context, file), refusal('Internal', /^The catalog could not do what was asked of it\.$/));
+  await assert.rejects(open(context, file), refusal('Internal', /^The catalog failed to process the request\.$/));
   assert.equal((await stat(file)).size, 15_000);
 });
 

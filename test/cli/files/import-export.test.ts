@@ -5,7 +5,11 @@ import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { tableFromIPC } from 'apache-arrow';
+import { Field, Schema, tableFromIPC } from 'apache-arrow';
+import { makeBatch } from '../../../src/formats/row-batches.ts';
+import { buildData } from '../../../src/formats/types/build-data.ts';
+import { parseType } from '../../../src/formats/types/type-text.ts';
+import { writeRows } from '../../../src/formats/write-rows.ts';
 import { runCliOn } from '../../support/run-cli.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
@@ -51,7 +55,7 @@ test('an import that names the table before the file is refused, and shown the r
   const path = await file('turned.csv', PEOPLE);
   const { code, err } = await cli('import', 'turned', path);
   assert.equal(code, 2);
-  assert.match(err, /turned\.csv is a file; the table comes last: tiltyard import .*turned\.csv turned/);
+  assert.match(err, /turned\.csv is a file\. The table comes last: tiltyard import .*turned\.csv turned/);
 });
 
 test('a CSV file becomes a table, and comes back in every format', async () => {
@@ -169,13 +173,16 @@ test('an Arrow file passes too, and a compressed one is refused where its column
   ]) {
     const { code, err } = await cli('import', 'test/fixtures/arrow/zstd.stream', 'changed', ...option);
     assert.equal(code, 1);
-    assert.match(err, /zstd\.stream: The buffers of the Arrow file are compressed\. With its columns as they are/);
+    assert.match(
+      err,
+      /zstd\.stream: The buffers of the Arrow file are compressed\. "tiltyard import" can load it without changing columns/,
+    );
   }
   const cut = join(folder, 'cut.arrows');
   await writeFile(cut, (await readFile('test/fixtures/arrow/lz4.stream')).subarray(0, -200));
   const { code, err } = await cli('import', cut, 'cut_off');
   assert.equal(code, 1);
-  assert.match(err, /cut off/);
+  assert.match(err, /truncated/);
   assert.equal((await cli('describe', 'cut_off')).code, 5);
 });
 
@@ -258,3 +265,115 @@ async function cuttingProxy(target: string, { requests }: { requests: number; lo
     },
   };
 }
+
+async function parquetOf(name: string, lists: readonly (readonly number[] | null)[], type = 'list<float32>') {
+  const fields = [new Field('id', parseType('int64'), true), new Field('embedding', parseType(type), true)];
+  const schema = new Schema(fields);
+  const children = [
+    buildData(
+      parseType('int64'),
+      lists.map((_, row) => row),
+    ),
+    buildData(parseType(type), lists),
+  ];
+  const path = join(folder, name);
+  await writeFile(path, writeRows('parquet', schema, [makeBatch(schema, children, lists.length)]));
+  return path;
+}
+
+async function typeOf(table: string, column: string): Promise<string> {
+  const { schema } = await json('describe', table);
+  const { type } = schema.fields.find((field: any) => field.name === column);
+  return type.type === 'fixed_size_list' ? `vector[${type.length}]` : type.type;
+}
+
+const vector = (row: number, length = 8): readonly number[] => Array.from({ length }, (_, at) => (row + at) % 5);
+
+test('lists of one length in a Parquet file become vectors, and the command says so', async () => {
+  const path = await parquetOf('embeddings.parquet', [vector(1), null, vector(2)]);
+  const { code, out, err } = await cli('import', path, 'embeddings');
+  assert.equal(code, 0, err);
+  assert.match(err, /embedding becomes float32\[8\] \(list<float32> in the file; the first 2 lists have 8 values\)/);
+  assert.match(err, /--no-vector embedding keeps lists/);
+  assert.match(out, /^Imported 3 rows \([\d.]+ \w+\) into embeddings in \d+\.\d s\.$/m);
+  assert.equal(await typeOf('embeddings', 'embedding'), 'vector[8]');
+  assert.equal((await cli('import', path, 'as_lists', '--no-vector', 'embedding')).code, 0);
+  assert.equal(await typeOf('as_lists', 'embedding'), 'list');
+  const short = await parquetOf('short.parquet', [vector(1, 3), vector(2, 3)]);
+  await json('import', short, 'short_lists');
+  assert.equal(await typeOf('short_lists', 'embedding'), 'list');
+  await json('import', short, 'short_vectors', '--vector', 'embedding');
+  assert.equal(await typeOf('short_vectors', 'embedding'), 'vector[3]');
+  const wrong = await cli('import', short, 'wrong_length', '--vector', 'embedding:4');
+  assert.equal(wrong.code, 1);
+  assert.match(wrong.err, /Row 1: the value of "embedding" has 3 values instead of 4/);
+  await json('import', path, 'embeddings', '--mode', 'append');
+  await json('import', path, 'as_lists', '--mode', 'append');
+  assert.equal((await ndjson('embeddings')).length, 6);
+  assert.equal((await ndjson('as_lists')).length, 6);
+});
+
+test('a dry run prints the plan, and sends nothing', async () => {
+  const path = await parquetOf('plan.parquet', [vector(1), vector(2)], 'list<float64>');
+  const { code, out, err } = await cli(
+    'import',
+    path,
+    'planned',
+    '--dry-run',
+    '--rename',
+    'id=key',
+    '--type',
+    'id=int32',
+  );
+  assert.equal(code, 0, err);
+  assert.match(out, /Would import 1 file \(2 rows, [\d.]+ \w+, parquet\) into planned, mode create/);
+  assert.match(out, /id → key +int32 +chosen/);
+  assert.match(out, /embedding +float64\[8\] +list<float64> in the file; the first 2 lists have 8 values/);
+  assert.equal((await cli('describe', 'planned')).code, 5);
+  const { columns } = await json('import', path, 'planned', '--dry-run');
+  assert.deepEqual(
+    columns.map(({ name, type }: any) => `${name} ${type}`),
+    ['id int64', 'embedding float64[8]'],
+  );
+});
+
+test('of a file that cannot be read to its end nothing is imported, in every mode', async () => {
+  const lists = [...Array.from({ length: 3000 }, (_, row) => vector(row)), vector(0, 7)];
+  const path = await parquetOf('breaks.parquet', lists);
+  const parts = ['--batch-rows', '1000'];
+  const created = await cli('import', path, 'breaks', ...parts);
+  assert.equal(created.code, 1);
+  assert.match(created.err, /Row 3001: .*7 values instead of 8.* nothing was imported/s);
+  assert.equal((await cli('describe', 'breaks')).code, 5);
+
+  const good = await parquetOf('good.parquet', [vector(1), vector(2)]);
+  await json('import', good, 'kept');
+  for (const mode of ['append', 'overwrite']) {
+    const { code, err } = await cli('import', path, 'kept', '--mode', mode, ...parts);
+    assert.equal(code, 1);
+    assert.match(err, /nothing was imported/);
+    assert.equal((await ndjson('kept')).length, 2, mode);
+  }
+  assert.ok(!(await readdir(folder)).some((name) => name.endsWith('.tiltyard-import')));
+});
+
+test('lists that are in a table already become vectors by one command', async () => {
+  const path = await parquetOf('later.parquet', [vector(1), null, vector(2)]);
+  await json('import', path, 'later_vectors', '--no-vector', 'embedding');
+  const { length, version } = await json('column', 'vector', 'later_vectors', 'embedding');
+  assert.equal(length, 8);
+  assert.ok(version > 1);
+  assert.equal(await typeOf('later_vectors', 'embedding'), 'vector[8]');
+  const rows = await ndjson('later_vectors');
+  assert.deepEqual(
+    rows.map(({ embedding }) => embedding),
+    [vector(1), null, vector(2)],
+  );
+  assert.equal((await cli('column', 'vector', 'later_vectors', 'id')).code, 2);
+  assert.equal((await cli('column', 'vector', 'later_vectors', 'nope')).code, 2);
+  const mixed = await parquetOf('mixed.parquet', [vector(1), vector(2, 3), vector(3, 9)]);
+  await json('import', mixed, 'mixed_lists');
+  const refused = await cli('column', 'vector', 'mixed_lists', 'embedding');
+  assert.equal(refused.code, 1);
+  assert.match(refused.err, /2 rows have a list in .*embedding.* that does not have 8 values/);
+});

@@ -45,7 +45,7 @@ test('finds nothing wrong with a server that runs', async () => {
   }
   const { out } = await runCli(['doctor', folder, '--offline']);
   assert.match(out, /^✓ settings +valid\n[✓!] engine +@lancedb\/lancedb \d+\.\d+\.\d+/);
-  assert.match(out, /\n✓ data folder +\S+ can be read and written\n/);
+  assert.match(out, /\n✓ data folder +\S+ is readable and writable\n/);
 });
 
 test('says that a key is refused, and that no server answers', async () => {
@@ -58,7 +58,7 @@ test('says that a key is refused, and that no server answers', async () => {
 test('says which settings are wrong, and that a folder is not there', async () => {
   const wrong = await runCli(['doctor', folder, '--offline', '--port=x']);
   assert.equal(wrong.code, 1);
-  assert.match(wrong.out, /^✗ settings +--port must .*\n +→ See "tiltyard config"/);
+  assert.match(wrong.out, /^✗ settings +--port must .*\n +→ Run "tiltyard config"/);
   const { code, states } = await examine(join(folder, 'nothing'), '--offline');
   assert.deepEqual([code, states['data folder']], [1, 'bad']);
 });

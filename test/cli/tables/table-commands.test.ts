@@ -55,6 +55,11 @@ test('every command about a table says that it is not there, or that the key is 
     ['managed', 'nothing', 'on'],
     ['column', 'add', 'nothing', 'x', '--computed', 'id + 1'],
     ['column', 'fill', 'nothing', 'x'],
+    ['column', 'rename', 'nothing', 'x', 'y'],
+    ['column', 'type', 'nothing', 'x', 'int64'],
+    ['column', 'nullable', 'nothing', 'x', 'yes'],
+    ['column', 'drop', 'nothing', 'x', '--yes'],
+    ['column', 'metadata', 'nothing', 'x', '--set', 'a=b'],
     ['view', 'refresh', 'nothing'],
     ['view', 'describe', 'nothing'],
     ['view', 'drop', 'nothing', '--yes'],
@@ -64,6 +69,7 @@ test('every command about a table says that it is not there, or that the key is 
     ['index', 'drop', 'nothing', 'x'],
     ['versions', 'nothing'],
     ['versions', 'restore', 'nothing', '1'],
+    ['diff', 'nothing', '1'],
     ['tag', 'list', 'nothing'],
     ['tag', 'create', 'nothing', 't', '1'],
     ['tag', 'move', 'nothing', 't', '1'],
@@ -133,9 +139,20 @@ test('finds rows by vector, by the vector of a row, with expressions, offset and
     'id',
   );
   assert.equal(near.rows[0].id, 7);
-  const like = await json('query', 'orders', '--like', '9', '-k', '1', '--select', 'id', '--with-row-id');
+  const like = await json('query', 'orders', '--like', 'id = 9', '-k', '1', '--select', 'id', '--with-row-id');
   assert.deepEqual([like.rows[0].id, like.rows[0]._rowid], [9, 9]);
-  const exact = await json('query', 'orders', '--like', '9', '-k', '1', '--select', 'id', '--recall', '1');
+  const exact = await json(
+    'query',
+    'orders',
+    '--like',
+    "name = 'name 9'",
+    '-k',
+    '1',
+    '--select',
+    'id',
+    '--recall',
+    '1',
+  );
   assert.equal(exact.rows[0].id, 9);
   const [sum] = (await json('query', 'orders', '--select', "total=concat(name, '!')", '--select', 'id', '-k1')).rows;
   assert.deepEqual(sum, { total: 'name 0!', id: 0 });
@@ -145,13 +162,13 @@ test('finds rows by vector, by the vector of a row, with expressions, offset and
 test('refuses malformed queries, and marks the position in the SQL', async () => {
   const wrong: readonly (readonly [argv: readonly string[], says: RegExp])[] = [
     [['--vector', 'x'], /--vector must be a JSON list of numbers/],
-    [['--vector', '[1]', '--like', '1'], /--vector or --like, not both/],
-    [['--like', 'x'], /--like must be a row id/],
-    [['--like', '123456'], /no row with the id 123456/],
-    [['--like', '1', '--recall', '2'], /--recall is 2; give a share above 0 and up to 1/],
-    [['--limit', '-1'], /--limit must be a whole number from 0 on/],
+    [['--vector', '[1]', '--like', '1'], /only one of --vector, --like and --meaning/],
+    [['--like', 'id = 123456'], /No row matches --like "id = 123456"/],
+    [['--like', 'id < 3'], /Several rows match --like "id < 3"/],
+    [['--like', '1', '--recall', '2'], /--recall must be above 0 and at most 1/],
+    [['--limit', '-1'], /--limit must be a whole number of at least 0/],
     [['--select', 'a,,b'], /empty name/],
-    [['--at', 'tag', '--branch', 'b'], /A tag names a branch itself/],
+    [['--at', 'tag', '--branch', 'b'], /--at TAG without --branch/],
   ];
   for (const [argv, says] of wrong) {
     const { code, err } = await run(['query', 'orders', ...argv]);
@@ -164,11 +181,20 @@ test('refuses malformed queries, and marks the position in the SQL', async () =>
     sql.err,
     /^tiltyard: In filter at character 19, .*\n {2}name = 'ä' and id << 3\n {20}\^\nhint: The operators are/,
   );
+  const like = await run(['query', 'orders', '--like', 'id << 3', '--where', 'id > 1']);
+  assert.match(like.err, /\n {2}id << 3\n {5}\^\n/);
+});
+
+test('still takes a row id for --like, with a hint', async () => {
+  const { code, out, err } = await run(['query', 'orders', '--like', '9', '-k', '1', '--select', 'id']);
+  assert.equal(code, 0, err);
+  assert.match(out, /^ *9 /m);
+  assert.match(err, /^hint: --like 9 means the row with the row id 9, .*--like 'id = 9'\.\n$/);
 });
 
 test('draws the plan of a query, says what could be better, and compares two', async () => {
   for (const columns of [60, 100]) {
-    const { code, out } = await run(['plan', 'orders', '--like', '3'], { columns });
+    const { code, out } = await run(['plan', 'orders', '--like', 'id = 3'], { columns });
     assert.equal(code, 0);
     assert.match(withoutColours(out), /in \d+ steps/);
     assert.match(out, /└ .*LanceRead/);
@@ -181,10 +207,10 @@ test('draws the plan of a query, says what could be better, and compares two', a
   }
   const plan = await json('plan', 'orders', '--where', 'id = 3');
   assert.ok(plan.nanoseconds > 0 && plan.plan.operator.length > 0 && Array.isArray(plan.findings));
-  const compared = await done('plan', 'orders', '--like', '3', '--compare', 'no-index', '--compare', 'limit=10');
+  const compared = await done('plan', 'orders', '--like', 'id = 3', '--compare', 'no-index', '--compare', 'limit=10');
   assert.match(compared, /as given +no-index, limit=10/);
-  assert.match(compared, /^Both found the same rows\.$/m);
-  assert.equal((await json('plan', 'orders', '--like', '3', '--compare', 'limit=20')).overlap, 0.5);
+  assert.match(compared, /^Both return the same rows\.$/m);
+  assert.equal((await json('plan', 'orders', '--like', 'id = 3', '--compare', 'limit=20')).overlap, 0.5);
   assert.equal((await run(['plan', 'orders', '--compare', 'nprobs=3'])).code, 2);
 });
 
@@ -196,17 +222,17 @@ test('previews an update, and runs it only when that is agreed to', async () => 
   assert.equal(
     preview.err,
     'price  price (new)  _rowid\n─────  ───────────  ──────\n    0            1       0\n  1.5          2.5       1\n' +
-      '2 rows would change. Nothing was changed: add --yes to do it.\n',
+      '2 rows would change. Nothing was changed: add --yes to change them.\n',
   );
   assert.equal(JSON.parse((await run([...argv, '--json'])).out).preview.num_rows, 2);
   const declined = await run(argv, { ask: async () => 'n' });
   assert.match(declined.err, /Nothing was changed\.\n$/);
   assert.deepEqual(await json('query', 'orders', '--where', 'id < 2', '--select', 'price'), before);
   const agreed = await run(argv, { ask: async () => 'y' });
-  assert.match(agreed.out, /^2 rows of orders updated, version 2\.\n$/);
+  assert.match(agreed.out, /^Updated 2 rows of orders, version 2\.\n$/);
   assert.equal((await json(...argv, '--yes')).updated_rows, 2);
   const none = await run(['update', 'orders', '--set', 'price=1', '--where', 'id < 0', '--preview', '--yes']);
-  assert.match(none.err, /No row is like that/);
+  assert.match(none.err, /No rows match/);
   for (const wrong of [
     ['--set', 'price'],
     ['--set', 'price=1'],
@@ -220,7 +246,7 @@ test('previews an update, and runs it only when that is agreed to', async () => 
 });
 
 test('deletes rows, after a preview when asked', async () => {
-  assert.match(await done('delete', 'orders', '--where', 'id = 399'), /^1 row of orders deleted, version \d+\.\n$/);
+  assert.match(await done('delete', 'orders', '--where', 'id = 399'), /^Deleted 1 row of orders, version \d+\.\n$/);
   const preview = await run(['delete', 'orders', '--where', 'id > 390', '--preview']);
   assert.match(preview.err, /8 rows would change/);
   assert.equal((await json('delete', 'orders', '--where', 'id > 397', '--preview', '--yes')).num_deleted_rows, 1);
@@ -229,7 +255,7 @@ test('deletes rows, after a preview when asked', async () => {
 
 test('builds, lists, measures and drops indexes', async () => {
   const built = await run(['index', 'create', 'orders', 'id', '--type', 'btree'], { status: () => undefined });
-  assert.match(built.out, /^id_idx: BTREE on orders, 398 rows\n$/);
+  assert.match(built.out, /^Created the index id_idx: BTREE on orders, 398 rows\n$/);
   const [index] = (await json('index', 'list', 'orders')).indexes;
   assert.deepEqual([index.index_name, index.num_indexed_rows], ['id_idx', 398]);
   assert.match(await done('index', 'list', 'orders'), /^id_idx +BTREE +id +398 +0 +[\d.]+ KiB *$/m);
@@ -237,20 +263,26 @@ test('builds, lists, measures and drops indexes', async () => {
   const chosen = await run(['index', 'create', 'orders', 'price', '--name', 'price_chosen'], {
     status: () => undefined,
   });
-  assert.match(chosen.out, /^price_chosen: BTREE on orders, .* rows?\nChosen because .* different values\.\n$/);
+  assert.match(
+    chosen.out,
+    /^Created the index price_chosen: BTREE on orders, .* rows?\nChose BTREE: .* distinct values\.\n$/,
+  );
   const started = await json('index', 'create', 'orders', 'name', '--type', 'FTS', '--no-wait');
   assert.ok(started.job_id.length > 0);
   assert.equal((await run(['index', 'create', 'orders', 'id', '--recall', '2'])).code, 2);
   const refused = await run(['index', 'create', 'orders', 'name', '--type', 'IVF_PQ']);
   assert.equal(refused.code, 1);
-  assert.match(await done('index', 'drop', 'orders', 'id_idx'), /^The index id_idx of orders is dropped/);
+  assert.match(
+    await done('index', 'drop', 'orders', 'id_idx'),
+    /^Dropped the index id_idx of orders, version \d+\.\n$/,
+  );
   assert.equal((await run(['index', 'drop', 'orders', 'id_idx'])).code, 5);
 });
 
 test('travels between versions, tags and branches', async () => {
-  assert.equal(await done('tag', 'create', 'orders', 'start', '1'), 'start is version 1 now.\n');
-  assert.match(await done('tag', 'create', 'orders', 'now'), /^now is version \d+ now\.\n$/);
-  assert.equal(await done('tag', 'move', 'orders', 'now', '2'), 'now is version 2 now.\n');
+  assert.equal(await done('tag', 'create', 'orders', 'start', '1'), 'The tag start of orders is now version 1.\n');
+  assert.match(await done('tag', 'create', 'orders', 'now'), /^The tag now of orders is now version \d+\.\n$/);
+  assert.equal(await done('tag', 'move', 'orders', 'now', '2'), 'The tag now of orders is now version 2.\n');
   assert.match(await done('tag', 'list', 'orders'), /^start +1 +main$/m);
   assert.equal((await json('query', 'orders', '--at', 'start', '--limit', 'all')).rows.length, 400);
   assert.equal((await json('query', 'orders', '--at', '1', '--limit', 'all')).rows.length, 400);
@@ -259,10 +291,13 @@ test('travels between versions, tags and branches', async () => {
   await done('delete', 'orders', '--all', '--branch', 'trial');
   assert.equal((await json('query', 'orders', '--branch', 'trial')).rows.length, 0);
   assert.match(await done('versions', 'orders', '-k', '100'), /^ +1 +\S+ \S+Z +400 +1 +start$/m);
-  assert.match(await done('versions', 'restore', 'orders', '1'), /^orders has the contents of version 1 again/);
+  assert.match(
+    await done('versions', 'restore', 'orders', '1'),
+    /^Restored version 1 of orders as version \d+\.\nIt does not have the indexes name_idx, price_chosen: version \d+ still does\.\n$/,
+  );
   assert.equal((await json('query', 'orders', '--limit', 'all')).rows.length, 400);
   assert.equal((await run(['versions', 'restore', 'orders', 'one'])).code, 2);
-  assert.match(await done('optimize', 'orders'), /^orders is in order, at version \d+/);
+  assert.match(await done('optimize', 'orders'), /^Optimized orders, version \d+/);
   await done('branch', 'delete', 'orders', 'trial');
   await done('tag', 'delete', 'orders', 'now');
   assert.deepEqual(Object.keys((await json('tag', 'list', 'orders')).tags), ['start']);
@@ -282,13 +317,16 @@ test('creates, lists and drops namespaces; renames, moves and drops tables', asy
   assert.equal(await done('namespace', 'list', 'us'), 'us/west\n');
   assert.equal((await run(['namespace', 'create', 'us'])).code, 1);
   await client.arrow('/v1/table/moving/create', sampleStream(2));
-  assert.equal(await done('rename', 'moving', 'us/west/there'), 'moving is us/west/there now.\n');
+  assert.equal(await done('rename', 'moving', 'us/west/there'), 'Renamed moving to us/west/there.\n');
   assert.equal((await run(['namespace', 'drop', 'us'])).code, 1);
   const unasked = await run(['drop', 'us/west/there']);
   assert.equal(unasked.code, 2);
-  assert.match(unasked.err, /Drop us\/west\/there with its 2 rows and all its versions\? There is no terminal.*--yes/);
+  assert.match(
+    unasked.err,
+    /Drop us\/west\/there with its 2 rows and all its versions\? This is not a terminal.*--yes/,
+  );
   assert.equal((await run(['drop', 'us/west/there'], { ask: async () => '' })).code, 1);
-  assert.match(await done('drop', 'us/west/there', '--yes'), /is dropped, with its 2 rows/);
+  assert.match(await done('drop', 'us/west/there', '--yes'), /^Dropped us\/west\/there \(2 rows\)\.\n$/);
   await done('namespace', 'drop', 'us', '--cascade', '--yes');
   assert.deepEqual((await json('namespace', 'list')).namespaces, ['eu']);
 });

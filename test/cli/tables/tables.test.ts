@@ -28,7 +28,7 @@ test('lists tables of all namespaces or of one, as lines that other commands tak
 
 test('counts rows when asked', async () => {
   const { out } = await runCliOn(server.url, ['tables', '--rows']);
-  assert.match(out, /^table {7}rows\n─────────  ─────\neu\/orders  1.200\npeople {9}3\n$/);
+  assert.match(out, /^table {7}rows\n─────────  ─────\neu\/orders  1,200\npeople {9}3\n$/);
   assert.deepEqual(JSON.parse((await runCliOn(server.url, ['tables', 'eu', '--rows', '--json'])).out), {
     tables: [{ table: 'eu$orders', num_rows: 1200 }],
   });
@@ -36,10 +36,12 @@ test('counts rows when asked', async () => {
 
 test('says that a namespace is not there, or empty', async () => {
   const missing = await runCliOn(server.url, ['tables', 'nothing']);
-  assert.deepEqual(missing, { code: 5, out: '', err: 'tiltyard: The namespace "nothing" was not found.\n' });
+  const hint = 'Run "tiltyard namespace list" to list them, or "tiltyard namespace create NAME" to create one.';
+  const err = `tiltyard: The namespace "nothing" was not found.\nhint: ${hint}\n`;
+  assert.deepEqual(missing, { code: 5, out: '', err });
   const other = await runCliOn(server.url, ['tables', '--json', 'nothing']);
   assert.equal(JSON.parse(other.err).error.status, 404);
   await new Client(server.url).post('/v1/namespace/empty/create', {});
   const empty = await runCliOn(server.url, ['tables', 'empty']);
-  assert.deepEqual(empty, { code: 0, out: '', err: 'There are no tables here.\n' });
+  assert.deepEqual(empty, { code: 0, out: '', err: 'There are no tables.\n' });
 });

@@ -23,16 +23,19 @@ async function done(...argv: readonly string[]): Promise<string> {
 test('column add --computed adds a column, --fill fills it, and describe shows its definition', async () => {
   assert.match(
     await done('column', 'add', 'orders', 'next', '--computed', 'id + 1', '--fill'),
-    /next is filled in 40 rows/,
+    /^Filled next in 40 rows of orders\.\n$/,
   );
   assert.match(await done('describe', 'orders'), /next .*computed: id \+ 1/);
-  assert.match(await done('column', 'fill', 'orders', 'next'), /filled in 0 rows/);
+  assert.match(await done('column', 'fill', 'orders', 'next'), /^Filled next in 0 rows/);
   const { code, err } = await runCliOn(server.url, ['column', 'add', 'orders', 'x']);
-  assert.deepEqual([code, /either --computed or --expression/.test(err)], [2, true]);
+  assert.deepEqual([code, /one of --computed SQL, --expression SQL and --type TYPE/.test(err)], [2, true]);
 });
 
 test('column add --expression calculates a column once', async () => {
-  assert.match(await done('column', 'add', 'orders', 'one', '--expression', '1'), /has the column one since version/);
+  assert.match(
+    await done('column', 'add', 'orders', 'one', '--expression', '1'),
+    /^Added the column one to orders, version \d+\.\n$/,
+  );
 });
 
 test('views are created, refreshed, listed, described and dropped', async () => {
@@ -51,7 +54,17 @@ test('views are created, refreshed, listed, described and dropped', async () => 
     views.map((view: { table: string }) => view.table),
     ['small', 'empty'],
   );
-  assert.match(await done('view', 'drop', 'small', '--yes'), /dropped/);
+  assert.match(await done('view', 'drop', 'small', '--yes'), /^Dropped the view small\.\n$/);
   const { code, err } = await runCliOn(server.url, ['view', 'create', 'bad', 'SELECT FROM']);
   assert.deepEqual([code, /source_query/.test(err)], [1, true]);
+});
+
+test('a view whose first refresh fails says why, and how to try again or to remove it', async () => {
+  const query = 'SELECT id, 1 / (id - id) AS x FROM orders';
+  const { code, out, err } = await runCliOn(server.url, ['view', 'create', 'broken', query]);
+  assert.deepEqual([code, out], [1, '']);
+  assert.match(err, /zero/i);
+  assert.match(err, /Created the view broken, but it has no rows\. .*view refresh broken.*view drop broken/);
+  assert.match(await done('view', 'list'), /broken +orders +manual +never refreshed/);
+  assert.match(await done('view', 'drop', 'broken', '--yes'), /^Dropped the view broken/);
 });

@@ -64,12 +64,12 @@ test('names every fault at once, with its path', () => {
   const expected = [
     /^\[0\] has no key "kids"/m,
     /^\[0\]\.audience is missing/m,
-    /^\[0\]\.grants\[0\]\.claim must be a text/m,
-    /^\[0\]\.grants\[0\]\.value must be a text/m,
+    /^\[0\]\.grants\[0\]\.claim must be a non-empty string/m,
+    /^\[0\]\.grants\[0\]\.value must be a non-empty string/m,
     /^\[0\]\.grants\[0\]\.role must be one of reader, writer, owner, admin/m,
     /^\[0\]\.grants\[0\]\.path needs a database/m,
     /^\[0\]\.grants\[0\] has no key "extra"/m,
-    /^\[0\]\.grants\[1\]\.database is not usable: The name "a\/b" contains/m,
+    /^\[0\]\.grants\[1\]\.database is not valid: The name "a\/b" contains/m,
     /^\[0\]\.grants\[2\] must be an object/m,
     /^\[1\] must be an object, not 5/m,
   ];

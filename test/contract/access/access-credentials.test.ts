@@ -113,7 +113,10 @@ for (const kind of ['key', 'client'] as const) {
         [{ ...good, grants: [] }, /grants/],
         [{ ...good, grants: [{ role: 'root', database: tenant }] }, /role/],
         [{ ...good, grants: [{ role: 'admin' }] }, /database/],
-        [{ ...good, grants: [{ role: 'reader', database: tenant, all_databases: true }] }, /not both/],
+        [
+          { ...good, grants: [{ role: 'reader', database: tenant, all_databases: true }] },
+          /either a database or all_databases/,
+        ],
         [{ ...good, grants: [{ role: 'reader', all_databases: true, path: ['a'] }] }, /path/],
         [{ ...good, grants: [{ role: 'reader', database: tenant, path: ['a/b'] }] }, /"a\/b"/],
         [{ ...good, grants: [{ role: 'reader', database: tenant, path: [''] }] }, /empty/],

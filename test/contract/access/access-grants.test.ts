@@ -160,7 +160,7 @@ suite('list_grants', () => {
     assert.deepEqual(
       seen.filter(({ role }: { role: string }) => role !== 'admin'),
       [
-        { principal: key.principal, role: 'reader', database, path: ['a', 'b'] },
+        { principal: key.principal, principal_name: 'x', role: 'reader', database, path: ['a', 'b'] },
         { principal: 'token:https://i.example#ada', role: 'owner', database },
       ],
     );

@@ -26,6 +26,9 @@ before(async () => {
     assert.ok(answer.status < 300, answer.text);
   }
   await server.key([{ role: 'reader', database: 'default', path: [HIDDEN] }]);
+  const webhook = { url: 'https://receiver.example/events', table: ['sales', HIDDEN] };
+  const created = await server.admin.post('/v1/webhook/create', webhook);
+  assert.equal(created.status, 200, created.text);
 });
 after(async () => server.close());
 
@@ -46,6 +49,7 @@ const LISTINGS: Readonly<Record<string, readonly ((client: Client) => Promise<An
   list_tables_of_namespace: [get('/v1/namespace/$/table/list'), get('/v1/namespace/sales/table/list')],
   list_transactions: [get('/v1/transaction/list')],
   list_jobs: [post('/v1/jobs/list')],
+  list_webhooks: [post('/v1/webhook/list')],
   list_databases: [post('/v1/database/list')],
   list_materialized_views: [
     get('/v1/namespace/$/materialized_view/list'),
@@ -67,6 +71,7 @@ const OF_ADMINISTRATION = [
   'list_clients',
   'list_grants',
   'list_quotas',
+  'list_signing_keys',
   'list_slow_queries',
   'list_nodes',
 ];

@@ -27,6 +27,7 @@ const MANAGE = ['owner', 'writer'] as const;
 const CASES: readonly Case[] = [
   { operation: 'version/list', body: {}, roles: READ },
   { operation: 'version/describe', body: { version: 1 }, roles: READ },
+  { operation: 'diff', body: { from: { version: 1 } }, roles: READ },
   { operation: 'stats', body: {}, roles: READ },
   { operation: 'tags/create', body: { tag: 't', version: 1 }, roles: WRITE },
   { operation: 'tags/update', body: { tag: 't', version: 2 }, roles: WRITE },

@@ -86,7 +86,7 @@ suite('set_quota, remove_quota and list_quotas', () => {
     const { principal } = await makeKey([{ role: 'reader', database: 'default' }]);
     const database = await server.database();
     assertRefused(await set({ rows: 1 }), badRequest(/principal or to a database/));
-    assertRefused(await set({ principal, database, rows: 1 }), badRequest(/not both/));
+    assertRefused(await set({ principal, database, rows: 1 }), badRequest(/exactly one of them/));
     assertRefused(await set({ principal }), badRequest(/at least one of requests_per_second/));
     assertRefused(await set({ principal, rows: -1 }), badRequest(/rows/));
     assertRefused(await set({ principal, rows: 1.5 }), badRequest(/rows/));
@@ -124,7 +124,7 @@ suite('a rate quota', () => {
     assert.ok(first && last);
     assert.equal(first.headers.get('ratelimit-policy'), '"caller";q=1;w=1');
     assert.equal(first.headers.get('ratelimit'), '"caller";r=0;t=1');
-    assertRefused(last, { ...THROTTLED, detail: /more than 1 requests a second/ });
+    assertRefused(last, { ...THROTTLED, detail: /more than 1 requests per second/ });
     assert.equal(last.headers.get('retry-after'), '1');
     assert.equal(last.headers.get('ratelimit'), '"caller";r=0;t=1');
     await remove({ principal });
@@ -143,7 +143,7 @@ suite('a rate quota', () => {
     }
     const refused = answers.find(({ status }) => status !== 200);
     assert.ok(refused);
-    assertRefused(refused, { ...THROTTLED, detail: /database gets more than 1 requests/ });
+    assertRefused(refused, { ...THROTTLED, detail: /database receives more than 1 requests/ });
     assert.equal(refused.headers.get('ratelimit-policy'), '"database";q=1;w=1');
     const free = await server.admin.get('/v1/tables', { 'x-lancedb-database': other });
     assert.equal(free.status, 200, free.text);
@@ -175,7 +175,7 @@ suite('the quota of an OAuth client', () => {
     const { json: shown } = await other.post('/v1/access/usage', {});
     assert.deepEqual([shown.principal, shown.usage.tables], [principal, 1]);
     await set({ principal, concurrent_reads: 0 });
-    assertRefused(await one.get('/v1/tables'), { ...THROTTLED, detail: /0 reads at once/ });
+    assertRefused(await one.get('/v1/tables'), { ...THROTTLED, detail: /0 reads in progress/ });
   });
 });
 
@@ -201,7 +201,7 @@ suite('a concurrency quota', () => {
       await once(held, 'continue');
       const count = async (): Promise<Answer> => client.post(`${table.at}/count_rows`, {});
       const refused = await count();
-      assertRefused(refused, { ...THROTTLED, detail: /1 reads at once/ });
+      assertRefused(refused, { ...THROTTLED, detail: /1 reads in progress/ });
       assert.equal(refused.headers.get('ratelimit-policy'), '"caller-reads";q=1;qu="concurrent-requests"');
       assert.equal(refused.headers.get('retry-after'), '1');
       assertRefused(await client.post(`${table.at}/update`, { updates: [['price', 'price']] }), THROTTLED);

@@ -190,7 +190,7 @@ suite('a quota of tables', () => {
     assertDone(await client.post('/v1/table/c/clone', { source_location: location }));
   });
 
-  test('of a key counts the tables that it created, whoever else writes to them', async () => {
+  test('of a key counts every table that it created, no matter who writes to it', async () => {
     const { database, client, principal } = await makeTenant();
     const header = { 'x-service-database': database };
     assertDone(await server.admin.arrow('/v1/table/theirs/create', stream(5), header));
@@ -312,7 +312,7 @@ suite('describe_usage', () => {
     const { database, client, principal } = await makeTenant();
     const other = await server.database();
     const send = async (who: Client, body: object): Promise<Answer> => who.post('/v1/access/usage', body);
-    assertRefused(await send(server.admin, { database, principal }), badRequest(/not both/));
+    assertRefused(await send(server.admin, { database, principal }), badRequest(/exactly one of them/));
     assertRefused(await send(server.admin, { principal: 'x' }), badRequest(/key:<id>/));
     assertRefused(await send(server.admin, { principal: `key:${randomUUID()}` }), NOT_FOUND);
     assertRefused(await send(server.admin, { database: 'none' }), NO_DATABASE);

@@ -40,7 +40,7 @@ async function assertKeptOut(token: string, at: ContractServer = server): Promis
 }
 
 suite('discovery', () => {
-  test('names the issuer, the token endpoint and the keys, and nothing that is not there', async () => {
+  test('has the issuer, the token endpoint and the keys, and nothing that is not there', async () => {
     const answer = await server.stranger().get('/oauth/.well-known/openid-configuration');
     assert.equal(answer.status, 200);
     assert.match(answer.headers.get('content-type') ?? '', /^application\/json/);

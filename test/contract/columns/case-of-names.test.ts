@@ -50,7 +50,7 @@ const ways: Readonly<Record<string, Send>> = {
 for (const [what, send] of Object.entries(ways)) {
   test(`a name that several columns have in another case is refused with all of them, and changes nothing: ${what}`, async () => {
     const table = await server.table({ stream: stream() });
-    const refused = badRequest(/The name "ID" could be any of the columns "Id", "iD"/);
+    const refused = badRequest(/The name "ID" matches several columns: "Id", "iD"/);
     assertRefused(await send(table, 'ID = 1'), refused);
     assert.equal(await (await server.embedded(table)).version(), table.version);
   });

@@ -74,7 +74,7 @@ suite('add_columns', () => {
     const send = async (stream: Uint8Array): Promise<Answer> => server.admin.arrow(`${table.at}/add_columns/`, stream);
     assertRefused(await send(streamOf({ note: { type: new Int32(), values: [1] } })), badRequest(/has rows/));
     const strict = new Schema([new Field('note', new Int32(), false)]);
-    assertRefused(await send(tableToIPC(new Table(strict), 'stream')), badRequest(/may not be null/));
+    assertRefused(await send(tableToIPC(new Table(strict), 'stream')), badRequest(/is not nullable/));
     const marked = new Schema([new Field('note', new Int32(), true, new Map([['unit', 'EUR']]))]);
     assertRefused(await send(tableToIPC(new Table(marked), 'stream')), badRequest(/has metadata/));
     assertRefused(await send(new Uint8Array()), badRequest());
@@ -142,8 +142,8 @@ suite('add_columns', () => {
 
   const refusals: readonly (readonly [title: string, body: object, detail: RegExp, code?: number])[] = [
     ['nothing', add(), /new_columns is empty/],
-    ['a name that is there', add({ name: 'id', expression: '1' }), /"id" already/],
-    ['a name twice', add({ name: 'x', expression: '1' }, { name: 'x', expression: '2' }), /"x" already/],
+    ['a name that is there', add({ name: 'id', expression: '1' }), /already has a field "id"/],
+    ['a name twice', add({ name: 'x', expression: '1' }, { name: 'x', expression: '2' }), /already has a field "x"/],
     ['an empty name', add({ name: '', expression: '1' }), /is empty/, CODE.schema],
     ['a name with a dot', add({ name: 'a.b', expression: '1' }), /dot/, CODE.schema],
     ['a name that would make the table unreadable', add({ name: '_rowid', expression: '1' }), /reserved/, CODE.schema],
@@ -249,10 +249,10 @@ suite('alter_columns', () => {
 
   const refusals: readonly (readonly [title: string, body: object, detail: RegExp, code?: number])[] = [
     ['nothing', alter(), /alterations is empty/],
-    ['an alteration that changes nothing', alter({ path: 'id' }), /nothing to change/],
+    ['an alteration that changes nothing', alter({ path: 'id' }), /has no change/],
     ['a path twice', alter({ path: 'id', rename: 'a' }, { path: 'id', rename: 'b' }), /more than once/],
-    ['a name that is there', alter({ path: 'id', rename: 'title' }), /"title" already/],
-    ['one name for two', alter({ path: 'id', rename: 'x' }, { path: 'body', rename: 'x' }), /"x" already/],
+    ['a name that is there', alter({ path: 'id', rename: 'title' }), /already has a field "title"/],
+    ['one name for two', alter({ path: 'id', rename: 'x' }, { path: 'body', rename: 'x' }), /already has a field "x"/],
     ['an empty name', alter({ path: 'id', rename: '' }), /is empty/, CODE.schema],
     ['a name that would make the table unreadable', alter({ path: 'id', rename: '_rowid' }), /reserved/, CODE.schema],
     ['a type of another family', alter({ path: 'title', data_type: 'int32' }), /"title" cannot be changed/],
@@ -278,14 +278,14 @@ suite('alter_columns', () => {
 
   test('refuses to forbid nulls where there are some', async () => {
     const answer = await post(nested, 'alter_columns', alter({ path: 'place', nullable: false }));
-    assertRefused(answer, badRequest(/"place" holds nulls/, CODE.schema));
+    assertRefused(answer, badRequest(/"place" contains nulls/, CODE.schema));
   });
 
   test('refuses the type of a nested field, an empty nested name, and the item of a list', async () => {
     for (const [entry, detail] of [
       [{ path: 'place.x', data_type: 'float' }, /nested field "place.x"/],
       [{ path: 'place.x', rename: '' }, /empty/],
-      [{ path: 'place.x', rename: 'label' }, /"place.label" already/],
+      [{ path: 'place.x', rename: 'label' }, /already has a field "place.label"/],
     ] as const) {
       const answer = await post(nested, 'alter_columns', alter(entry));
       assert.equal(answer.status, 400, answer.text);
@@ -318,8 +318,8 @@ suite('drop_columns', () => {
   const refusals: readonly (readonly [title: string, columns: readonly string[], detail: RegExp])[] = [
     ['nothing', [], /columns is empty/],
     ['a field twice', ['label', 'label'], /more than once/],
-    ['a field and its parent', ['place', 'place.x'], /inside "place"/],
-    ['every column', ['id', 'label', 'place'], /Not all columns/],
+    ['a field and its parent', ['place', 'place.x'], /part of "place"/],
+    ['every column', ['id', 'label', 'place'], /The last columns of a table/],
     ['every field of a struct', ['place.deep.leaf', 'place.deep.word'], /"place.deep"/],
     ['a path that does not parse', ['a..b'], /empty segment/],
   ];

@@ -43,7 +43,7 @@ suite('backfill_column', () => {
     assert.deepEqual([again.rows_filled, again.version], [0, version]);
   });
 
-  test('fills in several steps, which the job tells of', async () => {
+  test('fills a large table in several commits', async () => {
     const made = await itemsWithTotal(server, MANY);
     const { json } = await server.admin.post(`${made.at}/version/list`, {});
     const { rows_filled: filled, version } = await fill(made);

@@ -3,33 +3,21 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { Int32, Utf8 } from 'apache-arrow';
 import { Client } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startServerProcess } from '../../support/server-process.ts';
-import { count, streamOf } from '../contract-tables.ts';
-import { ended } from './computed-tables.ts';
+import { ended, wideStream } from './computed-tables.ts';
 
 const ROWS = 4000;
 /** Steps of the smallest size: each fills a few dozen rows of two kilobytes. */
 const FLAGS = ['--engine-backfill-bytes=64KiB', '--maintenance-running-max=0'];
-
-function wideRows(): Uint8Array {
-  // Different in each row: the size of a step is that of the stored, compressed rows.
-  const text = (row: number): string =>
-    Array.from({ length: 200 }, (_unused, part) => ((row * 7919 + part * 104729) % 999_983).toString(36)).join('');
-  return streamOf({
-    id: { type: new Int32(), values: count(ROWS), nullable: false },
-    text: { type: new Utf8(), values: count(ROWS).map(text) },
-  });
-}
 
 test('a backfill that was killed in the middle goes on under the same id after the next start', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'tiltyard-backfill-'));
   t.after(async () => rm(folder, { recursive: true, force: true }));
   const first = await startServerProcess(folder, FLAGS);
   const client = new Client(first.url);
-  assert.equal((await client.arrow('/v1/table/wide/create', wideRows())).status, 200);
+  assert.equal((await client.arrow('/v1/table/wide/create', wideStream(ROWS))).status, 200);
   const added = { new_columns: [{ name: 'twice', computed: 'id * 2' }] };
   assert.equal((await client.post('/v1/table/wide/add_columns', added)).status, 200);
   const started = await client.post('/v1/table/wide/backfill_column', { column: 'twice' });
@@ -54,7 +42,7 @@ test('a server that is stopped leaves its backfill to the next start', async (t)
   t.after(async () => rm(folder, { recursive: true, force: true }));
   const first = await startServerProcess(folder, FLAGS);
   const client = new Client(first.url);
-  assert.equal((await client.arrow('/v1/table/wide/create', wideRows())).status, 200);
+  assert.equal((await client.arrow('/v1/table/wide/create', wideStream(ROWS))).status, 200);
   const added = { new_columns: [{ name: 'twice', computed: 'id * 2' }] };
   assert.equal((await client.post('/v1/table/wide/add_columns', added)).status, 200);
   const started = await client.post('/v1/table/wide/backfill_column', { column: 'twice' });

@@ -79,14 +79,18 @@ suite('add_columns with computed', () => {
 
   const refusals: readonly (readonly [title: string, body: object, detail: RegExp, code?: number])[] = [
     ['SQL that is more than an expression', computed('x', 'id; DROP'), /new_columns\[0\]\.computed/],
-    ['a function whose value changes', computed('x', 'price * random()'), /"random" gives another value each time/],
+    [
+      'a function whose value changes',
+      computed('x', 'price * random()'),
+      /"random" returns a different value on each call/,
+    ],
     ['the time, written without parentheses', computed('x', 'coalesce(price, current_date)'), /"current_date"/],
     ['the address of a row', computed('x', 'id + _rowid'), /"_rowid"/],
-    ['another computed column', computed('x', 'total + 1'), /"total", which is computed itself/],
+    ['another computed column', computed('x', 'total + 1'), /"total", which is also a computed column/],
     ['a constant', computed('x', '1 + 1'), /at least one column/],
-    ['a name that is there', computed('price', 'id + 1'), /"price" already/],
+    ['a name that is there', computed('price', 'id + 1'), /already has a field "price"/],
     ['a name that the engine keeps', computed('_rowid', 'id + 1'), /reserved/, CODE.schema],
-    ['computed beside expression', { new_columns: [{ name: 'x', computed: 'id', expression: '1' }] }, /beside/],
+    ['computed beside expression', { new_columns: [{ name: 'x', computed: 'id', expression: '1' }] }, /together with/],
     [
       'computed columns together with others',
       {
@@ -116,7 +120,7 @@ suite('add_columns with computed', () => {
     const made = await itemsWithTotal(server);
     const set = { updates: [{ path: 'total', metadata: { 'tiltyard.computed': 'id' } }] };
     const answer = await server.admin.post(`${made.at}/update_field_metadata`, set);
-    assertRefused(answer, badRequest(/set by the service alone/));
+    assertRefused(answer, badRequest(/only the server sets it/));
     const replace = { updates: [{ path: 'total', metadata: { unit: 'EUR' }, replace: true }] };
     await post(made, 'update_field_metadata', replace);
     const { metadata } = (await schema(made))['total'];
@@ -253,7 +257,7 @@ suite('rows of a table with computed columns', () => {
       price: { type: new Float64(), values: [9] },
     });
     const at = `${table.at}/merge_insert?on=id&when_matched_update_all=true`;
-    assertRefused(await server.admin.arrow(at, half), badRequest(/lack the column "quantity"/, CODE.schema));
+    assertRefused(await server.admin.arrow(at, half), badRequest(/have no column "quantity"/, CODE.schema));
   });
 });
 
@@ -332,7 +336,7 @@ suite('columns that others are computed from', () => {
     const retype = { alterations: [{ path: 'total', data_type: 'float32' }] };
     assertRefused(
       await server.admin.post(`${made.at}/alter_columns`, retype),
-      badRequest(/is computed: it keeps its type/),
+      badRequest(/is computed: its type cannot change/),
     );
     await post(made, 'alter_columns', { alterations: [{ path: 'total', rename: 'sum' }] });
     await send(made, 'insert', itemsStream([[4, 3, 3]]));

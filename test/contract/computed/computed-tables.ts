@@ -1,9 +1,9 @@
 import assert from 'node:assert/strict';
-import { Float64, Int32 } from 'apache-arrow';
+import { Float64, Int32, Utf8 } from 'apache-arrow';
 import type { Client } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import type { ContractServer, MadeTable, PlainRow } from '../contract-server.ts';
-import { streamOf } from '../contract-tables.ts';
+import { count, streamOf } from '../contract-tables.ts';
 
 /** An item is `[id, price, quantity]`. */
 export type Item = readonly [id: number, price: number | null, quantity: number | null];
@@ -23,6 +23,16 @@ export const ITEMS: readonly Item[] = [
 ];
 
 export const TOTAL = { new_columns: [{ name: 'total', computed: 'price * quantity' }] };
+
+/** Rows of about a kilobyte each. Texts differ: what counts is the size of the stored, compressed rows. */
+export function wideStream(rows: number): Uint8Array {
+  const text = (row: number): string =>
+    Array.from({ length: 200 }, (_unused, part) => ((row * 7919 + part * 104729) % 999_983).toString(36)).join('');
+  return streamOf({
+    id: { type: new Int32(), values: count(rows), nullable: false },
+    text: { type: new Utf8(), values: count(rows).map(text) },
+  });
+}
 
 /** A table of items with the computed column `total`, not filled. */
 export async function itemsWithTotal(server: ContractServer, items = ITEMS): Promise<MadeTable> {

@@ -253,8 +253,8 @@ suite('the vector of a query', () => {
   });
 
   test('is never both, and never neither', async () => {
-    await refuse({ vector: { ...NEAR, multi_vector: [NEAR.single_vector] } }, /both of single_vector or multi_vector/);
-    await refuse({ vector: {} }, /neither of single_vector or multi_vector/);
+    await refuse({ vector: { ...NEAR, multi_vector: [NEAR.single_vector] } }, /both single_vector and multi_vector/);
+    await refuse({ vector: {} }, /neither single_vector nor multi_vector/);
   });
 
   test('is neither in the scans of generated clients, whose models require one', async () => {
@@ -508,9 +508,9 @@ suite('the columns of a query', () => {
   test('are never given in both ways, and never in neither', async () => {
     await refuse(
       { columns: { column_names: ['id'], column_aliases: { a: 'id' } } },
-      /both of column_names or column_aliases/,
+      /both column_names and column_aliases/,
     );
-    await refuse({ columns: {} }, /neither of column_names or column_aliases/);
+    await refuse({ columns: {} }, /neither column_names nor column_aliases/);
     await refuse({ columns: { column_names: ['id'], more: 1 } });
   });
 
@@ -588,8 +588,8 @@ suite('the full-text query', () => {
 
   test('is never both, and never neither', async () => {
     const both = { string_query: { query: 'fox' }, structured_query: { query: { match: { terms: 'fox' } } } };
-    await refuse({ full_text_query: both }, /both of string_query or structured_query/);
-    await refuse({ full_text_query: {} }, /neither of string_query or structured_query/);
+    await refuse({ full_text_query: both }, /both string_query and structured_query/);
+    await refuse({ full_text_query: {} }, /neither string_query nor structured_query/);
   });
 
   test('with a column that is not there is a 404 TableColumnNotFound', async () => {

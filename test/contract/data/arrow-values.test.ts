@@ -39,10 +39,10 @@ async function readRows(client: Client, at: string): Promise<readonly Readonly<R
 
 suite('the texts of a JSON column', () => {
   const refused: readonly (readonly [string, RegExp])[] = [
-    ['{"a": 1, "a": 2}', /"doc", which in row 1 has the key "a" more than once in one object.*each key once/],
-    ['{', /"doc", which in row 1 is not JSON: it has its end where a key in double quotes is expected/],
-    ['tru', /"doc", which in row 1 is not JSON: it has "tru" at byte 0 where a value is expected/],
-    ['"\\ud800"', /"doc", which in row 1 has an escape for half of a surrogate pair/],
+    ['{"a": 1, "a": 2}', /"doc", which in row 1 has the key "a" more than once in one object.*without repeated keys/],
+    ['{', /"doc", which in row 1 is not valid JSON: expected a key in double quotes, found the end/],
+    ['tru', /"doc", which in row 1 is not valid JSON: expected a value, found "tru" at byte 0/],
+    ['"\\ud800"', /"doc", which in row 1 contains an escape sequence for an unpaired surrogate/],
   ];
   for (const [text, detail] of refused) {
     test(`are refused by column and row, and nothing is created: ${text}`, async () => {
@@ -88,7 +88,7 @@ suite('values that the storage engine cannot hold', () => {
       'a null struct with a field of nulls only',
       { type: nullField, values: [{ a: null, b: 1 }, null, { a: null, b: 2 }] },
       CODE.invalidInput,
-      /"c\.a", which is of nulls only, in a struct that is null in row 1\. Give the field a type/,
+      /"c\.a", which has the null type, in a struct that is null in row 1\. Give the field a type/,
     ],
     [
       'a null list of fixed size whose items may not be null',
@@ -100,7 +100,7 @@ suite('values that the storage engine cannot hold', () => {
       'a struct without fields',
       { type: new Struct([]), values: [{}, {}] },
       CODE.schema,
-      /"c" has the type struct.*A struct has at least one field/,
+      /"c" has the type struct.*A struct needs at least one field/,
     ],
     [
       'a list of fixed size of structs',

@@ -60,6 +60,17 @@ suite('an explanation', () => {
     assert.match(json.text, /KNNVectorDistance[\s\S]*MatchQuery/);
   });
 
+  test('of a full-text search that is filtered afterwards shows the filter above the search', async () => {
+    const query = { k: 3, full_text_query: { query: 'fox', columns: ['body'] }, filter: 'id > 4', prefilter: false };
+    const { json, status, text } = await server.admin.post(`${table.at}/explain_plan`, { query }, { accept: PLAN });
+    assert.equal(status, 200, text);
+    assert.match(json.text, /^FilterExec: \(id > 4\)\n {2}\w[\s\S]*MatchQuery/);
+    assert.deepEqual([json.plan.operator, json.plan.details, json.plan.children.length], ['FilterExec', '(id > 4)', 1]);
+    assert.doesNotMatch(JSON.stringify(json.plan.children), /id@?\d* > |full_filter=id/);
+    const wrong = { query: { ...query, filter: 'nope > 4' } };
+    assertRefused(await server.admin.post(`${table.at}/explain_plan`, wrong), columnNotFound);
+  });
+
   test('of a query for no rows, of a version and of a branch works', async () => {
     const vector = [1, 2, 3, 4];
     for (const body of [{ query: { k: 0, vector } }, { query: { k: 1, version: 1 } }, { query: {}, branch: 'main' }]) {

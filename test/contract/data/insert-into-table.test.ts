@@ -121,11 +121,7 @@ suite('the mode of an insert', () => {
 
   test('that is not known is a 400', async () => {
     const table = await server.table();
-    await assertUnchanged(
-      table,
-      insert(table, sampleStream(1), { mode: 'upsert' }),
-      badRequest(/append and overwrite/),
-    );
+    await assertUnchanged(table, insert(table, sampleStream(1), { mode: 'upsert' }), badRequest(/append or overwrite/));
   });
 });
 

@@ -209,7 +209,7 @@ suite('a merge is refused and changes nothing', () => {
     'with more rows than memory may hold at once': [
       people(count(200_000)),
       [...ON_ID, ...UPSERT],
-      { status: 413, code: CODE.invalidInput, detail: /1048576 bytes.*several merges/ },
+      { status: 413, code: CODE.invalidInput, detail: /1 MiB.*several merges/ },
     ],
   };
   for (const [name, [body, query, expected]] of Object.entries(CASES)) {

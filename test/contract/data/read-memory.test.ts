@@ -53,7 +53,7 @@ describe('memory of reads', () => {
   test('a search for too many rows is refused at once, and says to what k must be lowered', async () => {
     for (const operation of ['query', 'analyze_plan']) {
       const refused = await server.admin.post(`${table.at}/${operation}`, search(100, ROWS), JSON_ROWS);
-      assertRefused(refused, { status: 400, code: CODE.invalidInput, detail: /Lower k, with offset, to \d+ for 100/ });
+      assertRefused(refused, { status: 400, code: CODE.invalidInput, detail: /Lower k plus offset to \d+ for 100/ });
       const k = Number(/to (\d+) for/.exec(refused.text)?.[1]);
       assert.ok(k > 100 && k < ROWS, refused.text);
       assert.equal((await server.admin.post(`${table.at}/${operation}`, search(100, k))).status, 200);
@@ -86,7 +86,7 @@ describe('memory of reads', () => {
     assertRefused(refused, {
       status: 503,
       code: CODE.unavailable,
-      detail: /Other queries of this caller take the memory/,
+      detail: /Other queries of this caller use the memory/,
     });
     assert.equal(refused.headers.get('retry-after'), '1');
     assert.ok((await usedBytes()) > 0, 'the orphaned query has ended too early for this test');

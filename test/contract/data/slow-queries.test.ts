@@ -20,6 +20,7 @@ const ALL_ARE_SLOW = '--log-slow-query-seconds=0.000001';
 interface Shown {
   readonly request_id: string;
   readonly table: string;
+  readonly caller_name: string;
   readonly query: Readonly<Record<string, unknown>>;
   readonly analysis_state: string;
   readonly analysis: readonly string[];
@@ -70,6 +71,7 @@ suite('POST /v1/slow_queries/list', () => {
     const found = await whenAnalysed('slow-1');
     assert.equal(found.analysis_state, 'done');
     assert.equal(found.table, table.id);
+    assert.equal(found.caller_name, 'administrator');
     assert.equal(found.query['filter'], '(name = ? AND id IN (?, …))');
     assert.equal(found.query['dimensions'], 4);
     assert.ok(found.analysis.length > 1);

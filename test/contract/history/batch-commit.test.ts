@@ -85,7 +85,7 @@ suite('a batch of versions', () => {
       [one.entry, other.entry],
       [other.entry, one.entry],
     ]) {
-      assertRefused(await create(entries), { ...conflict, detail: /Version 2 exists/ });
+      assertRefused(await create(entries), { ...conflict, detail: /Version 2 already exists/ });
     }
     assert.deepEqual([await latest(one.table), await countRows(one.table)], [1, 4]);
     assert.equal((await listStaged(one.table.location)).length, 1);
@@ -234,11 +234,93 @@ suite('a batch of operations', () => {
       await commit([{ declare_table: { id: ['x'], properties: { managed_versioning: 'yes' } } }]),
       badRequest(),
     );
-    const unsupported = { status: 406, code: CODE.unsupported };
-    assertRefused(await commit([{ declare_table: { id: ['x'], location: '/x' } }]), unsupported);
-    const ranges = [{ start_version: 1, end_version: 2 }];
-    assertRefused(await commit([version, { delete_table_versions: { id: ['x'], ranges } }]), unsupported);
+    assertRefused(await commit([{ declare_table: { id: ['x'], location: '/x' } }]), badRequest(/location/));
     assert.equal(await latest(one.table), 1);
+  });
+
+  test('declares a table at a location of its caller, or nothing at all', async () => {
+    const one = await staged();
+    const id = server.name();
+    const location = `chosen/${id}.lance`;
+    const declare = { declare_table: { id: [id], location } };
+    const { status, text, json } = await commit([declare, { create_table_version: one.entry }]);
+    assert.equal(status, 200, text);
+    assert.ok(json.results[0].declare_table.location.endsWith(`/${location}`));
+    assert.deepEqual(json.results[0].declare_table.storage_options, {});
+    const taken = { status: 409, code: CODE.tableState };
+    const other = server.name();
+    const failing = [{ declare_table: { id: [other] } }, { declare_table: { id: [`${other}x`], location } }];
+    assertRefused(await commit(failing), taken);
+    assertRefused(await server.admin.post(`/v1/table/${other}/describe`, {}), tableNotFound);
+  });
+
+  async function withHistory(): Promise<MadeTable> {
+    const table = await server.table({ ...MANAGED, stream: sampleStream(4) });
+    for (let turn = 0; turn < 3; turn += 1) await updated(server.admin, table, { updates: [['price', `${turn}`]] });
+    return table;
+  }
+
+  const deletion = ({ id }: MadeTable, start_version: number, end_version: number, fields: object = {}) => ({
+    delete_table_versions: { id: [id], ranges: [{ start_version, end_version }], ...fields },
+  });
+
+  async function versions({ at }: MadeTable): Promise<readonly number[]> {
+    const { json } = await server.admin.post(`${at}/version/list`, {});
+    return json.versions.map(({ version }: { version: number }) => version);
+  }
+
+  test('deletes versions together with the rest, and records it', async () => {
+    const [one, table] = [await staged(), await withHistory()];
+    const { status, text, json } = await commit([deletion(table, 1, 3), { create_table_version: one.entry }]);
+    assert.equal(status, 200, text);
+    assert.equal(json.results[0].delete_table_versions.deleted_count, 2);
+    assert.equal(json.results[1].create_table_version.version.version, 2);
+    assert.deepEqual(await versions(table), [3, 4]);
+    assert.deepEqual(await server.catalog.batches.listRemovals(), []);
+    const { transaction_id: id } = json.results[0].delete_table_versions;
+    const described = (await server.admin.post(`/v1/transaction/${id}/describe`, {})).json;
+    assert.deepEqual(
+      [described.properties.operation, described.properties.id],
+      ['batch_delete_table_versions', table.id],
+    );
+    const headers = { 'idempotency-key': server.name('key') };
+    const first = await commit([deletion(table, 0, -1)], { headers });
+    const second = await commit([deletion(table, 0, -1)], { headers });
+    assert.deepEqual([first.json.results[0].delete_table_versions.deleted_count, await versions(table)], [1, [4]]);
+    assert.equal(second.headers.get('idempotency-replayed'), 'true', second.text);
+    assert.deepEqual(second.json.results, first.json.results);
+  });
+
+  test('commits a version of a table and deletes others of it', async () => {
+    const table = await withHistory();
+    const entry = { id: [table.id], ...(await stageVersion(table.location, removeFirst)) };
+    const answer = await commit([{ create_table_version: entry }, deletion(table, 1, 4)]);
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual([await versions(table), await countRows(table)], [[4, 5], 3]);
+    assertRefused(await commit([deletion(table, 1, 5), deletion(table, 1, 5)]), badRequest(/twice/));
+    const gone = { deregister_table: { id: [table.id] } };
+    assertRefused(await commit([deletion(table, 1, 5), gone]), badRequest(/twice/));
+  });
+
+  test('deletes nothing when another part fails, and fails when a version must stay', async () => {
+    const [table, other] = [await withHistory(), await staged()];
+    await updated(server.admin, other.table, { updates: [['price', '1']] });
+    assertRefused(await commit([deletion(table, 1, 3), { create_table_version: other.entry }]), conflict);
+    assertRefused(await commit([deletion(table, 1, 3), { declare_table: { id: [other.table.id] } }]), {
+      status: 409,
+      code: CODE.tableExists,
+    });
+    await server.admin.post(`${table.at}/tags/create`, { tag: 'kept', version: 2 });
+    const kept = { status: 409, code: CODE.tableState, detail: /kept by the tag kept/ };
+    const one = await staged();
+    assertRefused(await commit([{ create_table_version: one.entry }, deletion(table, 1, 4)]), kept);
+    assertRefused(await commit([deletion(table, 1, 5)]), badRequest(/latest/));
+    assertRefused(await commit([deletion(table, 3, 2)]), badRequest(/ends before/));
+    assertRefused(await commit([deletion(table, 1, 2, { ranges: [] })]), badRequest(/ranges/));
+    assert.deepEqual([await versions(table), await latest(one.table)], [[1, 2, 3, 4], 1]);
+    const writer = { client: await server.caller('writer') };
+    assertRefused(await commit([deletion(table, 1, 2)], writer), forbidden);
+    assertRefused(await commit([deletion({ ...table, id: 'nowhere' }, 1, 2)]), tableNotFound);
   });
 
   test('needs the right to manage what it deregisters', async () => {

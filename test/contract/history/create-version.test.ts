@@ -113,7 +113,7 @@ suite('committing a version of an external writer', () => {
     ];
     assert.equal((await commit(table, one)).status, 200);
     const content = await readVersion(table.location, 2);
-    assertRefused(await commit(table, other), { ...conflict, detail: /Version 2 exists already/ });
+    assertRefused(await commit(table, other), { ...conflict, detail: /Version 2 already exists/ });
     assert.deepEqual(await readVersion(table.location, 2), content);
     assert.equal((await listStaged(table.location)).length, 1);
   });
@@ -231,14 +231,14 @@ suite('a commit is refused', () => {
     const table = await managed();
     const staged = await stageVersion(table.location, removeFirst);
     const later = await stageManifest(table.location, 3, await readFile(`/${staged.manifest_path}`));
-    assertRefused(await commit(table, later), badRequest(/is of version 2, not of version 3/));
+    assertRefused(await commit(table, later), badRequest(/has the version 2, not 3/));
     assertRefused(await commit(table, { ...staged, manifest_size: 1 }), badRequest(/manifest_size/));
     assertRefused(await commit(table, { ...staged, naming_scheme: 'V1' }), badRequest(/scheme V2, not V1/));
     await mkdir(join(table.location, 'tree', 'trial', '_versions'), { recursive: true });
     const onBranch = join(table.location, 'tree', 'trial', '_versions', basename(staged.manifest_path));
     await cp(`/${staged.manifest_path}`, onBranch);
     const moved = { ...staged, manifest_path: onBranch.slice(1), branch: 'trial' };
-    assertRefused(await commit(table, moved), badRequest(/branch "main", not of "trial"/));
+    assertRefused(await commit(table, moved), badRequest(/branch "main", not "trial"/));
     assert.equal((await describe(table)).version, 1);
   });
 
@@ -281,12 +281,12 @@ suite('a commit is refused', () => {
     const path = `/${staged.manifest_path}`;
     await rename(path, join(table.location, 'aside'));
     await symlink(join(table.location, 'aside'), path);
-    assertRefused(await commit(table, staged), badRequest(/no file at the manifest_path/));
+    assertRefused(await commit(table, staged), badRequest(/no file at manifest_path/));
     const versions = join(other.location, '_versions');
     await rename(versions, join(other.location, 'moved'));
     await symlink(join(other.location, 'moved'), versions);
     const behind = await stageManifest(other.location, 2, await readFile(join(table.location, 'aside')));
-    assertRefused(await commit(other, behind), badRequest(/no file at the manifest_path/));
+    assertRefused(await commit(other, behind), badRequest(/no file at manifest_path/));
   });
 
   test('when there is no such file, or it is larger than the limit', async () => {
@@ -313,7 +313,7 @@ suite('a commit is refused', () => {
       const [newest] = await newestData(table, staged);
       assert.ok(newest !== undefined);
       await damage(join(table.location, newest));
-      assertRefused(await commit(table, staged), badRequest(/missing, or not whole/));
+      assertRefused(await commit(table, staged), badRequest(/missing or incomplete/));
     }
     assert.equal((await describe(table)).version, 1);
   });
@@ -341,11 +341,11 @@ suite('a commit is refused', () => {
     const dataFile = (path: string): Buffer =>
       encodeBytes(2, Buffer.concat([encodeNumber(1, 77), encodeBytes(2, encodeBytes(1, Buffer.from(path)))]));
     for (const [extra, reason] of [
-      [encodeBytes(18, basePath), /outside of the table/],
-      [dataFile('../../other.lance/data/x.lance'), /outside of the table/],
-      [dataFile('/etc/passwd'), /outside of the table/],
-      [dataFile('s3://bucket/x.lance'), /outside of the table/],
-      [dataFile(''), /outside of the table/],
+      [encodeBytes(18, basePath), /outside the table/],
+      [dataFile('../../other.lance/data/x.lance'), /outside the table/],
+      [dataFile('/etc/passwd'), /outside the table/],
+      [dataFile('s3://bucket/x.lance'), /outside the table/],
+      [dataFile(''), /outside the table/],
       [encodeNumber(9, 2 ** 40), /not a manifest|feature/],
       [encodeNumber(3, 2), /not a manifest/],
     ] as const) {

@@ -47,6 +47,21 @@ suite('restoring a version', () => {
     assert.equal(schema.fields.length, 5);
   });
 
+  test('names the indexes and columns that it takes away', async () => {
+    const table = await server.table({ stream: sampleStream(4) });
+    await server.admin.post(`${table.at}/create_scalar_index`, { column: 'price', index_type: 'BTREE' });
+    await server.admin.post(`${table.at}/add_columns`, { new_columns: [{ name: 'twice', expression: 'price * 2' }] });
+    const first = (await restore(table, { version: 2 })).json;
+    assert.deepEqual([first.removed_indexes, first.removed_columns], [[], ['twice']]);
+    const second = (await restore(table, { version: 1 })).json;
+    assert.deepEqual([second.removed_indexes, second.removed_columns], [['price_idx'], []]);
+    const listed = await server.admin.post(`${table.at}/index/list`, { version: 2 });
+    assert.deepEqual(
+      listed.json.indexes.map((index: any) => index.index_name),
+      ['price_idx'],
+    );
+  });
+
   test('of a branch leaves the main one as it is', async () => {
     const table = await server.table({ stream: sampleStream(4) });
     await server.admin.post(`${table.at}/branches/create`, { name: 'trial' });

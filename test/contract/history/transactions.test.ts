@@ -2,14 +2,14 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Answer } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
-import { assertRefused, badRequest, unauthenticated } from '../refusal.ts';
+import { assertRefused, badRequest, forbidden, unauthenticated } from '../refusal.ts';
 
 const notFound = { status: 404, code: 10 };
-const unsupported = { status: 406, code: 0 };
+const conflict = { status: 409, code: 14 };
 
 let server: ContractServer;
 before(async () => {
-  server = await ContractServer.start();
+  server = await ContractServer.start({ flags: ['--metadata-value-bytes-max=1024'] });
   await server.namespace(['sales']);
 });
 after(async () => server.close());
@@ -29,9 +29,10 @@ suite('POST /v1/transaction/{id}/describe', () => {
     const { status, json } = await ask(id, 'describe', { id: [id] });
     assert.equal(status, 200);
     assert.equal(json.status, 'Succeeded');
-    const { operation, version, id: table, transaction_id, caller, committed_at } = json.properties;
+    const { operation, version, id: table, transaction_id, caller, caller_name, committed_at } = json.properties;
     assert.deepEqual([operation, version, table, transaction_id], ['update_table', '2', 'sales$orders', id]);
     assert.match(caller, /^key:/);
+    assert.equal(caller_name, 'administrator');
     assert.ok(!Number.isNaN(Date.parse(committed_at)));
   });
 
@@ -59,21 +60,78 @@ suite('POST /v1/transaction/{id}/describe', () => {
 });
 
 suite('POST /v1/transaction/{id}/alter', () => {
-  test('confirms what is so, and refuses to alter the rest', async () => {
+  type Property = { key: string; value?: string; mode?: string };
+  const set = (property: Property) => ({ setPropertyAction: property });
+  const unset = (property: Property) => ({ unsetPropertyAction: property });
+
+  test('confirms the status that a committed write has, and refuses any other', async () => {
     const id = await committed(server.name());
     const alter = async (...actions: object[]) => ask(id, 'alter', { actions });
     assert.equal((await alter({ setStatusAction: { status: 'SUCCEEDED' } })).json.status, 'Succeeded');
     assert.equal((await alter()).status, 200);
-    for (const status of ['Canceled', 'failed', 'running']) {
-      assertRefused(await alter({ setStatusAction: { status } }), unsupported);
+    for (const status of ['Canceled', 'failed', 'running', 'Queued']) {
+      assertRefused(await alter({ setStatusAction: { status } }), { ...conflict, detail: /committed/ });
     }
-    assertRefused(await alter({ setPropertyAction: { key: 'a', value: 'b' } }), unsupported);
-    assertRefused(await alter({ unsetPropertyAction: { key: 'a' } }), unsupported);
     assertRefused(await alter({ setStatusAction: { status: 'perhaps' } }), badRequest(/perhaps/));
     assertRefused(await alter({}), badRequest());
     assertRefused(await ask(id, 'alter', {}), badRequest(/actions/));
     assertRefused(await ask('nope', 'alter', { actions: [] }), notFound);
     assertRefused(await ask(id, 'alter', { actions: [] }, server.stranger()), unauthenticated);
+  });
+
+  test('sets and removes properties, which describe then has beside those of the record', async () => {
+    const table = server.name();
+    const id = await committed(table);
+    const alter = async (...actions: object[]) => ask(id, 'alter', { actions });
+    const answer = await alter(set({ key: 'ticket', value: '17' }), set({ key: 'note', value: 'ünï' }));
+    assert.equal(answer.status, 200, answer.text);
+    const noted = async () => {
+      const { ticket, note, operation } = (await ask(id, 'describe')).json.properties;
+      return { ticket, note, operation };
+    };
+    assert.deepEqual(await noted(), { ticket: '17', note: 'ünï', operation: 'update_table' });
+    assert.equal(answer.json.properties.ticket, '17');
+    await alter(set({ key: 'ticket', value: '18' }), set({ key: 'note', value: 'x', mode: 'skip' }));
+    assert.deepEqual(await noted(), { ticket: '18', note: 'ünï', operation: 'update_table' });
+    await alter(unset({ key: 'note' }), unset({ key: 'absent', mode: 'SKIP' }));
+    assert.deepEqual(await noted(), { ticket: '18', note: undefined, operation: 'update_table' });
+    const { transactions } = (await server.admin.get('/v1/transaction/list?newest_first=true&limit=1')).json;
+    assert.deepEqual([transactions[0].operation, transactions[0].id], ['alter_transaction', [table]]);
+  });
+
+  test('applies all actions or none', async () => {
+    const id = await committed(server.name());
+    const alter = async (...actions: object[]) => ask(id, 'alter', { actions });
+    await alter(set({ key: 'a', value: '1' }));
+    const failing = [set({ key: 'a', value: '2', mode: 'Fail' }), unset({ key: 'b', mode: 'fail' })];
+    for (const last of failing) {
+      assertRefused(await alter(set({ key: 'c', value: '3' }), last), conflict);
+    }
+    assertRefused(await alter(set({ key: 'c', value: '3' }), { setStatusAction: { status: 'Failed' } }), conflict);
+    const { a, c } = (await ask(id, 'describe')).json.properties;
+    assert.deepEqual([a, c], ['1', undefined]);
+  });
+
+  test('refuses keys of the record, what is incomplete, and what is too much', async () => {
+    const id = await committed(server.name());
+    const alter = async (...actions: object[]) => ask(id, 'alter', { actions });
+    for (const key of ['transaction_id', 'operation', 'caller', 'version', 'committed_at']) {
+      assertRefused(await alter(set({ key, value: 'x' })), badRequest(/record of the write/));
+      assertRefused(await alter(unset({ key })), badRequest(/record of the write/));
+    }
+    assertRefused(await alter({ setPropertyAction: { value: 'x' } }), badRequest(/key/));
+    assertRefused(await alter(set({ key: 'a' })), badRequest(/value/));
+    assertRefused(await alter(set({ key: 'a', value: 'b', mode: 'maybe' })), badRequest(/maybe/));
+    assertRefused(await alter(set({ key: 'a', value: 'x'.repeat(1025) })), badRequest(/longer/));
+  });
+
+  test('needs the right to write to the table of the transaction', async () => {
+    const table = server.name();
+    const id = await committed(table);
+    const actions = [set({ key: 'a', value: 'b' })];
+    assertRefused(await ask(id, 'alter', { actions }, await server.caller('reader', [table])), forbidden);
+    assertRefused(await ask(id, 'alter', { actions }, await server.caller('owner', ['sales'])), notFound);
+    assert.equal((await ask(id, 'alter', { actions }, await server.caller('writer', [table]))).status, 200);
   });
 });
 

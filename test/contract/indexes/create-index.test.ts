@@ -74,8 +74,8 @@ suite('create_index without a type', () => {
   const chosen: readonly (readonly [column: string, type: string, reason: RegExp])[] = [
     ['vec', 'IVF_FLAT', /fit into the index cache/],
     ['bits', 'IVF_FLAT', /bytes/],
-    ['id', 'BTREE', /300 different values/],
-    ['word', 'BTREE', /different values/],
+    ['id', 'BTREE', /300 distinct values/],
+    ['word', 'BTREE', /distinct values/],
     ['tags', 'LABEL_LIST', /lists/],
   ];
   for (const [column, type, reason] of chosen) {
@@ -247,10 +247,10 @@ suite('create_index refuses', () => {
   const refusals: readonly (readonly [title: string, body: object, detail: RegExp])[] = [
     ['an unknown type', { column: 'id', index_type: 'TREE' }, /index_type is "TREE".*BTREE/],
     ['a path that does not parse', { column: 'id..x', index_type: 'BTREE' }, /empty segment/],
-    ['a type that the column cannot have', { column: 'vec', index_type: 'BTREE' }, /BTree index cannot be made/],
+    ['a type that the column cannot have', { column: 'vec', index_type: 'BTREE' }, /BTree indexes do not support/],
     ['a label list of integers', { column: 'id', index_type: 'LABEL_LIST' }, /LabelList/],
     ['full text of integers', { column: 'id', index_type: 'FTS' }, /FTS/],
-    ['a vector index on text', { column: 'word', index_type: 'IVF_PQ' }, /"word" is a utf8/],
+    ['a vector index on text', { column: 'word', index_type: 'IVF_PQ' }, /"word" has the type utf8/],
     ['a field inside a list', { column: 'tags.item', index_type: 'BTREE' }, /inside a list/],
     ['no partitions', { column: 'vec', index_type: 'IVF_FLAT', num_partitions: 0 }, /num_partitions is 0/],
     ['more partitions than rows', { column: 'vec', index_type: 'IVF_FLAT', num_partitions: 301 }, /only 300 rows/],
@@ -276,7 +276,7 @@ suite('create_index refuses', () => {
       /ef_construction/,
     ],
     ['an unknown distance', { column: 'vec', index_type: 'IVF_FLAT', distance_type: 'taxi' }, /"taxi"/],
-    ['two distances', { column: 'vec', index_type: 'IVF_FLAT', distance_type: 'l2', metric_type: 'dot' }, /different/],
+    ['two distances', { column: 'vec', index_type: 'IVF_FLAT', distance_type: 'l2', metric_type: 'dot' }, /differ/],
     ['hamming of floats', { column: 'vec', index_type: 'IVF_FLAT', distance_type: 'hamming' }, /l2 or cosine or dot/],
     ['l2 of bytes', { column: 'bits', index_type: 'IVF_FLAT', distance_type: 'l2' }, /hamming/],
     ['PQ of bytes', { column: 'bits', index_type: 'IVF_PQ' }, /IVF_FLAT/],
@@ -296,7 +296,7 @@ suite('create_index refuses', () => {
   }
 
   test('a vector index of a table without rows', async () => {
-    assertRefused(await create({ column: 'vec', index_type: 'IVF_FLAT' }, empty), badRequest(/no rows/));
+    assertRefused(await create({ column: 'vec', index_type: 'IVF_FLAT' }, empty), badRequest(/trained on rows/));
   });
 
   test('PQ of too few rows', async () => {

@@ -119,7 +119,7 @@ suite('index/{name}/stats', () => {
 
   test('refuses a body that names another index or another version than the address', async () => {
     const path = `${table.at}/index/vec_idx/stats`;
-    assertRefused(await server.admin.post(path, { index_name: 'id_idx' }), badRequest(/agree/));
+    assertRefused(await server.admin.post(path, { index_name: 'id_idx' }), badRequest(/must be equal/));
     assertRefused(await server.admin.post(`${path}?version=2`, { version: 3 }), badRequest(/version/));
   });
 

@@ -23,7 +23,7 @@ const ASYNC = { prefer: 'respond-async' };
 /** An index that takes some seconds. */
 const LONG_BUILD = { column: 'vec', index_type: 'IVF_HNSW_SQ', num_partitions: 1, m: 64, ef_construction: 800 };
 
-function longStream(rows = 6000): Uint8Array {
+function longStream(rows = 1200): Uint8Array {
   const spread = (row: number, index: number): number => ((row * 7919 + index * 104_729) % 9973) / 9973;
   const vectors = count(rows).map((row) => count(32).map((index) => spread(row, index)));
   return streamOf({ id: { type: new Int32(), values: count(rows) }, vec: { type: vectorType(32), values: vectors } });
@@ -70,7 +70,7 @@ suite('a build that the caller does not wait for', () => {
     assert.equal(job.job_state, 'DONE', JSON.stringify(job));
     assert.ok(updates > 1, 'writers went on during the build');
     const { json } = await server.admin.post(`${made.at}/index/list`, {});
-    assert.equal(json.indexes[0].num_indexed_rows + json.indexes[0].num_unindexed_rows, 6000);
+    assert.equal(json.indexes[0].num_indexed_rows + json.indexes[0].num_unindexed_rows, 1200);
     const table = await server.embedded(made);
     assert.equal(await table.countRows('id < 0'), updates);
     assert.equal(
@@ -112,7 +112,7 @@ suite('a build that the caller does not wait for', () => {
   });
 
   test('sent again with the same request id while it runs is the same job', async () => {
-    const made = await server.table({ stream: longStream(3000) });
+    const made = await server.table({ stream: longStream() });
     const headers = { ...ASYNC, 'x-request-id': 'the-same-request' };
     const first = await start(made, LONG_BUILD, headers);
     const second = await start(made, LONG_BUILD, headers);
@@ -122,7 +122,7 @@ suite('a build that the caller does not wait for', () => {
 
   test('waits its turn, can be cancelled there, and past the bound is told to slow down', async () => {
     const [long, second, third] = await Promise.all([
-      server.table({ stream: longStream(4000) }),
+      server.table({ stream: longStream() }),
       server.table({ stream: documentStream() }),
       server.table({ stream: documentStream() }),
     ]);
@@ -144,7 +144,7 @@ suite('a job whose table is dropped meanwhile', () => {
   async function assertTableMissed(id: string): Promise<void> {
     const job = await whenOver(id);
     assert.equal(job.job_state, 'FAILED', JSON.stringify(job));
-    assert.equal(job.failure.message, 'The table was dropped before the job was done.');
+    assert.equal(job.failure.message, 'The table was dropped before the job finished.');
     assert.equal((await ShownMetrics.read(server.url, ADMIN_KEY)).value('tiltyard_background_failures_total'), 0);
   }
 
@@ -230,7 +230,7 @@ suite('jobs are shown', () => {
 
 suite('a table that is indexed', () => {
   test('can be overwritten meanwhile: the index is built on what stands then', async () => {
-    const made = await server.table({ stream: longStream(3000) });
+    const made = await server.table({ stream: longStream() });
     const { json } = await start(made, LONG_BUILD);
     const answer = await server.admin.arrow(`${made.at}/create?mode=overwrite`, longStream(500));
     assert.equal(answer.status, 200, answer.text);

@@ -87,7 +87,7 @@ test('queries that one caller left lock only that caller out', async (t) => {
 test('a deadline of the caller ends its query at once, with 503', async (t) => {
   const [server, { at }] = await start(t, []);
   const answer = await server.admin.post(`${at}/count_rows`, { predicate: SLOW }, { 'x-request-timeout-ms': '100' });
-  assertRefused(answer, { ...BUSY, detail: /longer than the 0\.1 seconds/ });
+  assertRefused(answer, { ...BUSY, detail: /time limit of 0\.1 s/ });
   // It is still running.
   assert.equal((await ShownMetrics.read(server.url, ADMIN_KEY)).value('tiltyard_engine_abandoned_queries'), 1);
 });

@@ -223,7 +223,7 @@ suite('the identity in a body', () => {
   test('with credentials of two callers is a 401 that says so, as it is in the headers', async () => {
     const other = await server.key([{ role: 'reader', database: 'default', path: [] }]);
     const identity = { api_key: ADMIN_KEY, auth_token: other };
-    const refused = { ...unauthenticated, detail: /name different callers/ };
+    const refused = { ...unauthenticated, detail: /belong to different callers/ };
     assertRefused(await server.stranger().post(`${table.at}/analyze_plan`, { identity }), refused);
     const headers = { authorization: `Bearer ${other}` };
     assertRefused(await server.admin.post(`${table.at}/analyze_plan`, {}, headers), refused);

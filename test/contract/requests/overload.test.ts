@@ -81,7 +81,7 @@ test('when all upload places are taken, the slowest sender makes way for the nex
   const cut = readAnswer(slow[0] ?? assert.fail());
   await sleep(250);
   assert.equal((await server.admin.arrow('/v1/table/c/create', sampleStream(1))).status, 200);
-  assertRefused(await cut, { status: 408, code: CODE.invalidInput, detail: /too slowly while others are waiting/ });
+  assertRefused(await cut, { status: 408, code: CODE.invalidInput, detail: /too slowly while other requests wait/ });
   for (const each of slow) each.destroy();
   assert.deepEqual(await server.listed(), ['c']);
 });
@@ -98,7 +98,7 @@ test('a sender that holds memory and sends nothing loses it when another needs s
     /^tiltyard_budget_used_bytes\{budget="arrow"\} 1048576$/m.test((await server.admin.get('/metrics')).text);
   while (!(await isHeld())) await sleep(20);
   assert.equal((await server.admin.arrow('/v1/table/b/create', rows)).status, 200);
-  assertRefused(await cut, { status: 408, code: CODE.invalidInput, detail: /too slowly while others are waiting/ });
+  assertRefused(await cut, { status: 408, code: CODE.invalidInput, detail: /too slowly while other requests wait/ });
   assert.deepEqual(await server.listed(), ['b']);
 });
 

@@ -6,7 +6,7 @@ import { basename, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { connect } from '@lancedb/lancedb';
 import { sampleStream } from '../../support/arrow-tables.ts';
-import type { Answer } from '../../support/client.ts';
+import type { Answer, Client } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
 import { CODE, assertRefused, badRequest, forbidden, tableNotFound, unauthenticated } from '../refusal.ts';
 
@@ -96,8 +96,8 @@ suite('POST /v1/table/{id}/declare', () => {
     await outside.cloneTable(basename(location, '.lance'), source);
     outside.close();
     for (const operation of ['describe', 'count_rows', 'stats', 'maintenance/run'])
-      assertRefused(await post(id, operation), badRequest(/outside of its directory/));
-    assertRefused(await post(id, 'query', { k: 1 }), badRequest(/outside of its directory/));
+      assertRefused(await post(id, operation), badRequest(/outside its directory/));
+    assertRefused(await post(id, 'query', { k: 1 }), badRequest(/outside its directory/));
     const listed = await server.admin.get('/v1/table/', LANCEDB);
     assert.equal(listed.status, 200, listed.text);
     assert.ok(!listed.json.tables.includes(id));
@@ -146,16 +146,65 @@ suite('POST /v1/table/{id}/declare', () => {
     assertRefused(await post(id, 'describe'), tableNotFound);
   });
 
-  test('refuses what exists, a location, a missing namespace, and callers who may not write', async () => {
+  test('refuses what exists, a missing namespace, and callers who may not write', async () => {
     const { id } = await server.table();
     assertRefused(await post(id, 'declare'), tableExists);
-    assertRefused(await post(server.name(), 'declare', { location: '/etc' }), { status: 406, code: CODE.unsupported });
     assertRefused(await post('nowhere$t', 'declare'), namespaceNotFound);
     assertRefused(await post('a$$b', 'declare'), badRequest());
     assertRefused(await post('x', 'declare', { propertys: {} }), badRequest(/propertys/));
     assertRefused(await post('sales$x', 'declare', {}, await server.caller('reader', ['sales'])), forbidden);
     assertRefused(await post('sales$x', 'declare', {}, await server.caller('owner', ['other'])), namespaceNotFound);
     assertRefused(await post('sales$x', 'declare', {}, server.stranger()), unauthenticated);
+  });
+
+  test('takes a location below the root, where the caller then writes the data', async () => {
+    for (const folders of [[], ['chosen', '2026']]) {
+      const id = server.name();
+      const location = [...folders, `${id}.lance`].join('/');
+      const declared = await post(id, 'declare', { location, properties: { a: 'b' } });
+      assert.equal(declared.status, 200, declared.text);
+      assert.equal(declared.json.location, join(server.folder, location));
+      const empty = (await post(id, 'describe')).json;
+      assert.deepEqual([empty.is_only_declared, empty.location], [true, declared.json.location]);
+      const outside = await connect(join(server.folder, ...folders));
+      await outside.createTable(id, [{ id: 1 }]);
+      const described = (await post(id, 'describe')).json;
+      assert.deepEqual([described.version, described.location], [1, declared.json.location]);
+      assert.equal((await post(id, 'count_rows')).text, '1');
+      assert.equal((await post(id, 'drop')).status, 200);
+      assert.equal(existsSync(join(server.folder, location)), false);
+    }
+  });
+
+  test('refuses a location that leads elsewhere, is in use, or is not the caller’s to give', async () => {
+    const { location } = await server.table();
+    const declare = async (given: string, client?: Client): Promise<Answer> =>
+      post(server.name(), 'declare', { location: given }, client);
+    for (const odd of [
+      '/etc',
+      '/etc/x.lance',
+      '../x.lance',
+      'x',
+      '',
+      'a/../x.lance',
+      `${basename(location)}/x.lance`,
+    ]) {
+      assertRefused(await declare(odd), badRequest(/location/));
+    }
+    const used = { ...locationTaken, detail: /files at the location/ };
+    assertRefused(await declare(basename(location)), used);
+    assertRefused(await declare(await foreign()), used);
+    await symlink(tmpdir(), join(server.folder, 'way-out'));
+    assertRefused(await declare('way-out/x.lance'), badRequest(/link/));
+    await symlink(join(tmpdir(), 'nowhere'), join(server.folder, 'dangling.lance'));
+    assertRefused(await declare('dangling.lance'), used);
+    const chosen = `${server.name()}.lance`;
+    assert.equal((await declare(chosen)).status, 200);
+    assertRefused(await declare(chosen), { ...locationTaken, detail: /another table/ });
+    assertRefused(await declare(`${server.name()}.lance`, await server.caller('writer')), forbidden);
+    assertRefused(await declare(basename(location), await server.caller('writer')), forbidden);
+    const tenant = await server.database();
+    assertRefused(await declare(`${tenant}/x.lance`), badRequest(/database/));
   });
 
   test('lets exactly one of many declare a name', async () => {
@@ -252,7 +301,7 @@ suite('POST /v1/table/{id}/register', () => {
     await outside.cloneTable(name, location);
     outside.close();
     const answer = await post(server.name(), 'register', { location: `${name}.lance` });
-    assertRefused(answer, badRequest(/outside of its directory/));
+    assertRefused(answer, badRequest(/outside its directory/));
   });
 
   test('refuses a directory that belongs to a table, is being removed, or lies inside of another database', async () => {

@@ -224,7 +224,7 @@ suite('declare_table with vend_credentials', { skip }, () => {
   test('refuses a database on a store that issues none, before the name is taken', async () => {
     const { id: databaseId } = await server.catalog.databases.create({ name: 'azure', root: 'az://container/x' });
     const client = server.client({ headers: { 'x-lancedb-database': 'azure' } });
-    const unsupported = { status: 406, code: CODE.unsupported, detail: /s3:\/\/ roots only/ };
+    const unsupported = { status: 406, code: CODE.unsupported, detail: /only for tables on s3:\/\/ roots/ };
     assertRefused(await post('items', 'declare', VEND, client), unsupported);
     assert.deepEqual(await server.catalog.tables.list({ databaseId, limit: 1 }), []);
   });

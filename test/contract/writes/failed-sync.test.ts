@@ -22,14 +22,14 @@ suite('a disk that does not sync', () => {
     const failed = await server.admin.post(`${table.at}/update`, update);
     disk.fails = false;
     assert.equal(failed.status, 503, failed.text);
-    assert.match(failed.json.detail, /may have been made or not/);
+    assert.match(failed.json.detail, /not known whether it was applied/);
     assert.doesNotMatch(failed.text, /EIO|secret/);
     const again = await server.admin.post(`${table.at}/update`, update);
     assert.equal(again.status, 503);
     assert.match(again.json.detail, /not known yet whether the same request was applied/);
     const next = await server.admin.post(`${table.at}/update`, { updates: [['id', 'id + 1']] });
     assert.equal(next.status, 503);
-    assert.match(next.json.detail, /read-only until the service starts again/);
+    assert.match(next.json.detail, /read-only until the server restarts/);
     assert.equal((await server.admin.post(`${table.at}/count_rows`, {})).text, '3');
     assert.equal((await server.admin.post(`${table.at}/drop`, {})).status, 200);
   });

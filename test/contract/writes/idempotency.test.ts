@@ -274,7 +274,7 @@ suite('If-Match', () => {
     const table = await server.table({ stream: sampleStream(3) });
     const answer = await server.admin.post(`${table.at}/drop`, {}, { 'if-match': '"1"' });
     assert.equal(answer.status, 400, answer.text);
-    assert.match(answer.json.detail, /does not look at If-Match/);
+    assert.match(answer.json.detail, /does not support If-Match/);
     assert.equal(await versionOf(table), 1);
   });
 

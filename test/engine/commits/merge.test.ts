@@ -189,7 +189,12 @@ const REFUSALS: Readonly<
     toRows([1], ['A']),
     { deleteOthers: true, deleteFilter: sql('nothing = 1') },
   ],
-  'a merge whose time is over': ['RequestTimeout', /turn/, toRows([1], ['A']), { deadline: performance.now() }],
+  'a merge whose time is over': [
+    'RequestTimeout',
+    /did not start/,
+    toRows([1], ['A']),
+    { deadline: performance.now() },
+  ],
 };
 
 for (const [name, [kind, words, source, request]] of Object.entries(REFUSALS)) {

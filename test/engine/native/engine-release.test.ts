@@ -1,7 +1,8 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { loadNative } from '../../../src/engine/native/native.ts';
-import { engineMissing, readEngineRelease, requireRootSupport } from '../../../src/engine/native/engine-release.ts';
+import { engineMissing } from '../../../src/engine/native/engine-binary.ts';
+import { readEngineRelease, requireRootSupport } from '../../../src/engine/native/engine-release.ts';
 import { openTestEngine } from '../test-engine.ts';
 
 const MAIN = { version: '0.39.0', isFallback: false };
@@ -19,8 +20,8 @@ test('the fallback refuses object stores and says why; folders are served', () =
     requireRootSupport(root, MAIN);
     assert.throws(() => requireRootSupport(root, FALLBACK), {
       kind: 'Unsupported',
-      message: /0\.31\.0 does not keep tables in object stores: .* when a reply is lost/,
-      hint: /install-engine\.mjs.* or use a folder/,
+      message: /0\.31\.0 does not support object stores: .* when a reply is lost/,
+      hint: /Use a local folder, or a platform for which LanceDB 0\.39/,
     });
   }
   for (const root of ['/srv/tables', 'file:///srv/tables']) requireRootSupport(root, FALLBACK);
@@ -38,6 +39,6 @@ test('an engine that is the fallback opens no table in an object store, and prep
 
 test('a missing engine is reported in one line that says what to run', () => {
   const { detail } = engineMissing(new Error('Cannot find module /secret'));
-  assert.match(detail, /does not load on \w+-\w+\. Run "npm ci" .* "node scripts\/install-engine\.mjs"\.$/);
+  assert.match(detail, /could not be loaded on \w+-\w+\. Install Tiltyard again, .* run "npm ci"\.$/);
   assert.doesNotMatch(detail, /\n|secret/);
 });

@@ -16,22 +16,37 @@ test('counts all waits towards one deadline', async () => {
   for (const _attempt of [1, 2]) {
     await assert.rejects(
       deadline.wait(never),
-      (error) =>
-        error instanceof ServiceError && error.kind === 'ServiceUnavailable' && /0\.01 seconds/.test(error.message),
+      (error) => error instanceof ServiceError && error.kind === 'ServiceUnavailable' && /0\.01 s/.test(error.message),
     );
   }
 });
 
-test('stops at once when the caller aborts, or has aborted', async () => {
+test('stops when the caller aborts, or has aborted', async () => {
   const caller = new AbortController();
   const deadline = new QueryDeadline(3600, new OrphanedQueries({ queriesMax: 2, perCallerMax: 2 }), {
     seconds: undefined,
     signal: caller.signal,
   });
-  const waiting = assert.rejects(deadline.wait(never), /caller left/);
+  const waiting = assert.rejects(deadline.wait(never), /client disconnected/);
   caller.abort();
   await waiting;
-  await assert.rejects(deadline.wait(never), /caller left/);
+  await assert.rejects(deadline.wait(never), /client disconnected/);
+});
+
+test('asks for the signal of its client only when the query lasts', async () => {
+  let asked = 0;
+  const timeout = {
+    seconds: undefined,
+    get signal() {
+      asked += 1;
+      return AbortSignal.abort();
+    },
+  };
+  const deadline = new QueryDeadline(3600, new OrphanedQueries({ queriesMax: 2, perCallerMax: 2 }), timeout);
+  assert.equal(await deadline.wait(Promise.resolve(7)), 7);
+  assert.equal(asked, 0);
+  await assert.rejects(deadline.wait(never), /client disconnected/);
+  assert.equal(asked, 1);
 });
 
 test('counts orphaned queries until they end, and refuses more at the limit', async () => {
@@ -39,7 +54,7 @@ test('counts orphaned queries until they end, and refuses more at the limit', as
   const ends: ((outcome: Promise<void>) => void)[] = [];
   for (const _count of [1, 2]) {
     const work = new Promise<void>((resolve) => ends.push(resolve));
-    await assert.rejects(new QueryDeadline(0.005, orphans).wait(work), /0\.005 seconds/);
+    await assert.rejects(new QueryDeadline(0.005, orphans).wait(work), /0\.005 s/);
   }
   assert.equal(orphans.count, 2);
   assert.throws(() => orphans.requireCapacity('anyone'), /2 queries .* still running/);
@@ -67,10 +82,10 @@ test('refuses only the caller whose queries are orphaned, until one of them ends
   const work = new Promise<void>((resolve) => {
     end = resolve;
   });
-  await assert.rejects(begin('ann').wait(work), /0\.005 seconds/);
-  await assert.rejects(begin('ann').wait(never), /0\.005 seconds/);
+  await assert.rejects(begin('ann').wait(work), /0\.005 s/);
+  await assert.rejects(begin('ann').wait(never), /0\.005 s/);
   assert.throws(() => begin('ann'), /2 queries of this caller .* still running/);
-  await assert.rejects(begin('bob').wait(never), /0\.005 seconds/);
+  await assert.rejects(begin('bob').wait(never), /0\.005 s/);
   // Now there are too many of all callers.
   assert.throws(() => begin('cid'), /3 queries that .* still running/);
   end();
@@ -89,7 +104,7 @@ test('tells the end of a query when its orphaned call has ended, and at once whe
   const work = new Promise<void>((resolve) => {
     end = resolve;
   });
-  await assert.rejects(deadline.wait(work), /seconds/);
+  await assert.rejects(deadline.wait(work), /time limit/);
   deadline.whenOver(() => over.push('later'));
   assert.deepEqual(over, ['at once']);
   end();

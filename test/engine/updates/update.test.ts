@@ -194,7 +194,7 @@ for (const [title, pairs] of [
     });
     const { update, rows } = await openUpdated(t, table);
     const before = await rows();
-    await assert.rejects(update(pairs), refused('InvalidInput', /elements where the column wants/));
+    await assert.rejects(update(pairs), refused('InvalidInput', /elements; the column needs/));
     assert.deepEqual(await rows(), before);
   });
 }
@@ -253,7 +253,7 @@ const PAIRS: readonly (readonly [title: string, pairs: readonly Pair[], kind: Er
   ['a nested value that does not convert', [[['person', 'age'], "'abc'"]], 'InvalidInput', /cannot be converted/],
   ['a number out of range', [[['id'], '99999999999']], 'InvalidInput', /cannot be converted/],
   ['a division by zero', [[['id'], '1 / 0']], 'InvalidInput', /divides by zero/],
-  ['an unknown function', [[['id'], 'frobnicate(1)']], 'InvalidInput', /"frobnicate" is not known/],
+  ['an unknown function', [[['id'], 'frobnicate(1)']], 'InvalidInput', /"frobnicate" does not exist/],
   ['SQL that does not parse', [[['id'], '1 +']], 'InvalidInput', /not valid/],
 ];
 
@@ -312,7 +312,7 @@ test('refuses to store text as JSON, which only NULL can replace', async (t) => 
   const target = { location: location(), branch: undefined };
   const update = async (expression: string) =>
     commitPlan(engine, target, engine.commits.update(target, toRequest([[['x'], expression]])));
-  await assert.rejects(update(`'{"b": 2}'`), refused('InvalidInput', /holds JSON/));
+  await assert.rejects(update(`'{"b": 2}'`), refused('InvalidInput', /contains JSON/));
   await update('NULL');
   assert.ok((await readRows(t, latest(location()))).every((row) => row['x'] === null));
 });

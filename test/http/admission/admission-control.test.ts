@@ -69,9 +69,9 @@ test('gives each class of work its own slots', async () => {
   for (const work of ['read', 'write', 'ingest', 'admin'] as const) {
     const { kind, retryAfterSeconds, message } = await refused(gate.queue(work));
     assert.deepEqual([kind, retryAfterSeconds], ['ServiceUnavailable', 1]);
-    messages.push(/busy with 1 (.*), the most/.exec(message)?.[1] ?? message);
+    messages.push(/busy with 1 (.*), the maximum/.exec(message)?.[1] ?? message);
   }
-  assert.deepEqual(messages, ['reads', 'writes', 'uploads', 'requests of administrators']);
+  assert.deepEqual(messages, ['reads', 'writes', 'uploads', 'administration requests']);
 });
 
 test('bounds the requests of all classes', async () => {
@@ -213,9 +213,9 @@ test('removes a client that disconnects from the queue', async () => {
   const entering = gate.admission.enter({ work: 'read', caller: 'a', signal: () => client.signal });
   const next = gate.queue('read', 'b');
   client.abort();
-  assert.match((await refused(Promise.resolve(entering))).message, /left/);
+  assert.match((await refused(Promise.resolve(entering))).message, /disconnected/);
   const gone = gate.admission.enter({ work: 'read', caller: 'a', signal: () => AbortSignal.abort() });
-  assert.match((await refused(Promise.resolve(gone))).message, /left/);
+  assert.match((await refused(Promise.resolve(gone))).message, /disconnected/);
   release();
   (await next)();
   assert.equal(gate.admission.counts('read').running, 0);
@@ -300,7 +300,7 @@ test('a newcomer is not refused for the queue of a caller that waits for its own
   assert.equal(gate.admission.findRefusal({ work: 'read', caller: 'little' }), undefined);
   gate.take('read', 'little')();
   const [first] = await Promise.all(waiting);
-  assert.match(first?.message ?? '', /busy with reads of this caller, the most of one caller/);
+  assert.match(first?.message ?? '', /busy with reads of this caller, the maximum for one caller/);
   for (const release of slow) release();
 });
 

@@ -63,7 +63,7 @@ test('a request with two rates names both, and the stricter one refuses it', () 
   });
   const { response } = reply();
   quotas.enterCaller(caller({ requestsPerSecond: 10 }), 'read', response);
-  assert.match(refusalOf(() => quotas.enterDatabase(database, 'read', response)).message, /database gets more/);
+  assert.match(refusalOf(() => quotas.enterDatabase(database, 'read', response)).message, /database receives more/);
 });
 
 test('a slot is free again when its request has ended, and only once', () => {
@@ -72,7 +72,7 @@ test('a slot is free again when its request has ended, and only once', () => {
   const { response, headers } = reply();
   const enter = () => quotas.enterCaller(caller(quota), 'read', response);
   const [first, second] = [enter(), enter()];
-  assert.match(refusalOf(enter).message, /2 reads at once/);
+  assert.match(refusalOf(enter).message, /2 reads in progress/);
   assert.deepEqual(headers, {
     'ratelimit-policy': '"caller-reads";q=2;qu="concurrent-requests"',
     ratelimit: '"caller-reads";r=0',

@@ -24,8 +24,8 @@ async function read(): Promise<ShownMetrics> {
   return ShownMetrics.read(server.url, ADMIN_KEY);
 }
 
-async function statusOf(url: string, headers: Record<string, string> = {}): Promise<number> {
-  const answer = await fetch(`${url}/metrics`, { headers });
+async function statusOf(url: string, headers: Record<string, string> = {}, page = '/metrics'): Promise<number> {
+  const answer = await fetch(`${url}${page}`, { headers });
   await answer.arrayBuffer();
   return answer.status;
 }
@@ -42,6 +42,16 @@ test('the metrics are shown to administrators of the server only, by either head
   assert.equal(await statusOf(server.url, { 'x-api-key': 'x'.repeat(40) }), 401);
   assert.equal(await statusOf(server.url, { 'x-api-key': ofOneDatabase }), 403);
   assert.equal(await statusOf(server.url, { 'x-api-key': reader }), 403);
+});
+
+test('the history of the metrics is for the same callers', async () => {
+  const reader = await server.key([{ role: 'reader', database: undefined, path: [] }]);
+  const history = '/metrics/history';
+  assert.equal(await statusOf(server.url, {}, history), 401);
+  assert.equal(await statusOf(server.url, { 'x-api-key': reader }, history), 403);
+  const answer = await fetch(`${server.url}${history}`, { headers: { 'x-api-key': ADMIN_KEY } });
+  const { points } = (await answer.json()) as { points: readonly unknown[] };
+  assert.ok(Array.isArray(points));
 });
 
 test('the metrics are only read: any other method is refused with those that are offered', async () => {
@@ -81,7 +91,7 @@ test('requests are counted by operation, class of status and dialect, with their
 
 test('an address without a route is counted without its text', async () => {
   const { text } = await server.admin.get('/v1/secret-name-of-nothing');
-  assert.match(text, /nothing at this address/);
+  assert.match(text, /route does not exist/);
   const shown = await read();
   assert.ok(shown.value('tiltyard_requests_total', { operation: 'none', status: '4xx' }) >= 1);
   assert.doesNotMatch(shown.text, /secret-name/);
@@ -175,6 +185,7 @@ test('metrics.access opens the page to everyone, or takes it away', async () => 
     assert.equal(await statusOf(open.url), 200);
     assert.equal(await statusOf(`${open.url}/lance`), 200);
     assert.equal(await statusOf(closed.url, { 'x-api-key': ADMIN_KEY }), 404);
+    assert.equal(await statusOf(closed.url, { 'x-api-key': ADMIN_KEY }, '/metrics/history'), 404);
   } finally {
     await Promise.all([open.close(), closed.close()]);
   }

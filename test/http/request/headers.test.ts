@@ -126,7 +126,7 @@ test('refuses names that contradict each other', () => {
   for (const headers of contradictions) {
     const refusal = refusalOf(() => read(headers));
     assert.equal(refusal.kind, 'InvalidInput');
-    assert.equal(refusal.message, 'The headers and the host name do not name the same database.');
+    assert.equal(refusal.message, 'The headers and the host name give different databases.');
   }
   assert.equal(read({ 'x-service-database': 'b', host: `b.${SUFFIX}` }), 'b');
 });

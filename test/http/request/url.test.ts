@@ -30,8 +30,8 @@ test('gives back every value that was encoded', () => {
 
 test('refuses a parameter that the operation does not know', () => {
   const refusal = refusalOf(() => read('/x?moed=create'));
-  assert.equal(refusal.message, 'The query parameter "moed" is not known here.');
-  assert.equal(refusal.hint, 'Known are delimiter, mode, properties, storage_options.');
+  assert.equal(refusal.message, 'The query parameter "moed" is unknown.');
+  assert.equal(refusal.hint, 'The query parameters are delimiter, mode, properties, storage_options.');
   assert.equal(refusalOf(() => read('/x?__proto__=1')).kind, 'InvalidInput');
   assert.equal(refusalOf(() => read('/x?constructor=1')).kind, 'InvalidInput');
 });
@@ -56,7 +56,7 @@ test('refuses a parameter given twice, also in another spelling', () => {
 test('refuses escapes that are cut off or no UTF-8 instead of guessing', () => {
   for (const value of ['%', '%4', '%zz', '%ff', '%c3', '%ed%a0%80']) {
     const refusal = refusalOf(() => read(`/x?mode=${value}`));
-    assert.equal(refusal.message, 'The query of the address is not valid percent-encoded UTF-8.');
+    assert.equal(refusal.message, 'The query of the URL is not valid percent-encoded UTF-8.');
   }
 });
 

@@ -104,11 +104,11 @@ test('refuses fewer probes at most than at least', () => {
 test('refuses both and neither of two that exclude each other', () => {
   assert.equal(
     refused({ vector: { single_vector: [1], multi_vector: [[1]] } }),
-    'vector has both of single_vector or multi_vector.',
+    'vector has both single_vector and multi_vector.',
   );
-  assert.equal(refused({ vector: {} }), 'vector has neither of single_vector or multi_vector.');
-  assert.equal(refused({ columns: {} }), 'columns has neither of column_names or column_aliases.');
-  assert.equal(refused({ full_text_query: {} }), 'full_text_query has neither of string_query or structured_query.');
+  assert.equal(refused({ vector: {} }), 'vector has neither single_vector nor multi_vector.');
+  assert.equal(refused({ columns: {} }), 'columns has neither column_names nor column_aliases.');
+  assert.equal(refused({ full_text_query: {} }), 'full_text_query has neither string_query nor structured_query.');
 });
 
 test('refuses vectors that no search can use', () => {
@@ -146,7 +146,7 @@ test('refuses too many columns, vectors and dimensions', () => {
   const vectors = Array.from({ length: vectorsMax + 1 }, () => [1]);
   assert.match(refused({ vector: { multi_vector: vectors } }), /^The number of query vectors is/);
   const long = Array.from({ length: dimensionsMax + 1 }, () => 1);
-  assert.match(refused({ vector: { single_vector: long } }), /^The dimension of the query vector is/);
+  assert.match(refused({ vector: { single_vector: long } }), /^The number of dimensions of the query vector is/);
 });
 
 test('passes every text through its guard', () => {
@@ -162,7 +162,7 @@ test('passes every text through its guard', () => {
 test('refuses paths that do not parse, and distances that are not known', () => {
   assert.match(refused({ vector_column: 'a..b' }), /empty segment/);
   assert.match(refused({ columns: { column_names: ['`a'] } }), /closing backtick/);
-  assert.equal(refused({ distance_type: 'manhattan' }), 'The distance_type "manhattan" is not known.');
+  assert.equal(refused({ distance_type: 'manhattan' }), 'The distance_type "manhattan" is unknown.');
 });
 
 test('refuses bounds of a distance that are no finite numbers', () => {

@@ -27,8 +27,8 @@ test('refuses any other mode, and lists those there are', () => {
   for (const mode of ['', 'append', 'exist-ok', '"create', ' create']) {
     const refusal = refusalOf(() => read({ mode }));
     assert.equal(refusal.kind, 'InvalidInput');
-    assert.equal(refusal.message, `The mode ${JSON.stringify(mode)} is not known.`);
-    assert.equal(refusal.hint, 'Known are create, exist_ok, overwrite.');
+    assert.equal(refusal.message, `The mode ${JSON.stringify(mode)} is unknown.`);
+    assert.equal(refusal.hint, 'Use one of create, exist_ok, overwrite.');
   }
 });
 
@@ -53,7 +53,7 @@ test('refuses properties and options that are no JSON object of strings', () => 
       assert.equal(refusal.kind, 'InvalidInput');
       assert.match(
         refusal.message,
-        new RegExp(`^The query parameter ${name} is not (a JSON object of strings|valid JSON)`),
+        new RegExp(`^The query parameter ${name} (must be a JSON object of strings|is not valid JSON)`),
       );
     }
   }
@@ -65,8 +65,8 @@ test('refuses properties and options that two readers could read differently, as
       ['{"a":"1","a":"2"}', /"a" is given twice/],
       ['{"a":"1","\\u0061":"2"}', /"a" is given twice/],
       ['{"__proto__":"x"}', /"__proto__" is not allowed/],
-      ['{"a":"\\ud800"}', /half of a surrogate pair/],
-      [`${'{"a":'.repeat(65)}""${'}'.repeat(65)}`, /is nested more than 64 deep/],
+      ['{"a":"\\ud800"}', /unpaired surrogate/],
+      [`${'{"a":'.repeat(65)}""${'}'.repeat(65)}`, /is nested more than 64 levels deep/],
       ['{"a":"b"', /is not valid JSON/],
     ] as const) {
       assert.match(refusalOf(() => read({ [name]: text })).message, message);

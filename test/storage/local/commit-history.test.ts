@@ -132,16 +132,16 @@ function shown(commit: Commit | undefined) {
   return { kind, version, readVersion, addedRows, rows: all };
 }
 
-test('metadata of fields is configuration; that of the schema comes as a merge without columns', async (t) => {
+test('metadata of fields and of the schema is configuration', async (t) => {
   const { engine, location } = await openTestEngine(t, toItems(3));
   const target = { location: location(), branch: undefined };
   const { commits } = engine;
   await commitPlan(engine, target, commits.fieldMetadata([{ path: ['id'], metadata: { unit: 'm' }, replace: false }]));
-  await commitPlan(engine, target, commits.schemaMetadata({ owner: 'us' }));
+  await commitPlan(engine, target, commits.schemaMetadata(target, { owner: 'us' }));
   const found = await readCommitsAfter(locationUri(location()), 1);
   assert.deepEqual(
     found.map(({ kind }) => kind),
-    ['config', 'merge'],
+    ['config', 'config'],
   );
 });
 

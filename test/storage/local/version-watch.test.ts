@@ -1,4 +1,5 @@
 import assert from 'node:assert/strict';
+import { mkdirSync } from 'node:fs';
 import { mkdir, mkdtemp, rm, statfs, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -36,6 +37,20 @@ test('gives the same stamp while nothing changes, and another one after', { skip
   await writeFile(join(folder, '2.manifest'), '');
   assert.notEqual(watch.read()?.text, before?.text);
 });
+
+test(
+  'reads of one turn of the event loop share a stamp, and the next turn sees a change',
+  { skip: !isLocal },
+  async (t) => {
+    const { folder, watch } = await openFolder(t);
+    await utimes(folder, LONG_AGO, LONG_AGO);
+    const before = watch.read();
+    mkdirSync(join(folder, 'new'));
+    assert.equal(watch.read(), before);
+    await new Promise((resolve) => setImmediate(resolve));
+    assert.notEqual(watch.read()?.text, before?.text);
+  },
+);
 
 test('a stamp settles only some time after the change: another may share its time', { skip: !isLocal }, async (t) => {
   const { folder, watch } = await openFolder(t);

@@ -37,7 +37,10 @@ test('Google Cloud Storage holds objects and tables', async (t) => {
 test('a store that ignores conditions is refused by name', async (t) => {
   const emulator = await S3Emulator.start(t, { google: {}, ignoresConditions: true });
   const stores = new ObjectStores(toObjectSettings({ storageOptions: toOptions(emulator, { disable_oauth: true }) }));
-  await assert.rejects(stores.verify(parseAddress('gs://bucket')), refusal('Unsupported', /gs:\/\/bucket cannot hold/));
+  await assert.rejects(
+    stores.verify(parseAddress('gs://bucket')),
+    refusal('Unsupported', /gs:\/\/bucket cannot store/),
+  );
 });
 
 test('a service account signs for a token, which serves many requests', async (t) => {

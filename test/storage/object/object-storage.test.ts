@@ -243,7 +243,7 @@ test('a version with files outside of its directory is refused', { skip: NO_OBJE
   const path = `bucket/root/table.lance/_versions/${manifestName(3)}`;
   const { content } = emulator.objects.get(path) ?? assert.fail();
   emulator.objects.put(path, withBasePath(content));
-  await assert.rejects(storage.refuseForeignFiles(location, 3), refusal('InvalidInput', /outside of its directory/));
+  await assert.rejects(storage.refuseForeignFiles(location, 3), refusal('InvalidInput', /outside its directory/));
 });
 
 /** Adds `base_paths`, an empty message, to the manifest that a file ends with. */

@@ -28,7 +28,7 @@ for (const [what, options] of [
 ] as const) {
   test(`a store that ${what} is refused by name, and left clean`, async (t) => {
     const { emulator, storage } = await openRoot(t, options);
-    const isRefused = refusal('Unsupported', /s3:\/\/bucket cannot hold tables: its conditional writes .* not atomic/);
+    const isRefused = refusal('Unsupported', /s3:\/\/bucket cannot store tables: its conditional writes .* not atomic/);
     await assert.rejects(storage.ensureRoot(), isRefused);
     await assert.rejects(storage.requireRoot(), isRefused);
     assert.deepEqual(emulator.objects.paths(), []);

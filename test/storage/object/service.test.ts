@@ -147,7 +147,7 @@ suite('on an object store', () => {
         { ranges: [{ start_version: 2, end_version: 3 }] },
         409,
       );
-      assert.match(refused.detail, /Version 2 is too young to be deleted\. .* 600 s/);
+      assert.match(refused.detail, /Version 2 is too recent to be deleted\. .* 600 s/);
     },
   );
 
@@ -219,7 +219,7 @@ test(
   { skip: NO_OBJECT_STORES },
   async (t) => {
     const unsafe = await S3Emulator.start(t, { ignoresConditions: true });
-    await assert.rejects(startServer({ flags: toFlags(unsafe) }), /s3:\/\/tables cannot hold tables/);
+    await assert.rejects(startServer({ flags: toFlags(unsafe) }), /s3:\/\/tables cannot store tables/);
     assert.deepEqual(unsafe.objects.paths(), []);
   },
 );

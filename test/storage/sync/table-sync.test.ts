@@ -219,9 +219,9 @@ test('a failed sync fails the write and those after it; reads go on, and so do o
   await fixture.create(toItems(3));
   await fixture.create(toItems(3), 'other');
   disk.fault = new Error('EIO: i/o error, fsync');
-  await assert.rejects(increment(fixture), refusal('ServiceUnavailable', /may have been made or not/));
+  await assert.rejects(increment(fixture), refusal('ServiceUnavailable', /not known whether it was applied/));
   disk.fault = undefined;
-  await assert.rejects(increment(fixture), refusal('ServiceUnavailable', /read-only until the service starts again/));
+  await assert.rejects(increment(fixture), refusal('ServiceUnavailable', /read-only until the server restarts/));
   await assert.rejects(insert(fixture, 2), refusal('ServiceUnavailable', /read-only/));
   await fixture.version();
   await increment(fixture, undefined, 'other');
@@ -253,9 +253,9 @@ test('a lasting lack of file handles fails the write, not the table, and what it
   const folder = locationUri(fixture.location());
   const before = await listEntries(folder);
   disk.fault = shortage();
-  await assert.rejects(increment(fixture), refusal('ServiceUnavailable', /may have been made or not/));
+  await assert.rejects(increment(fixture), refusal('ServiceUnavailable', /not known whether it was applied/));
   const made = await listEntries(folder);
-  await assert.rejects(increment(fixture), refusal('ServiceUnavailable', /was not made/));
+  await assert.rejects(increment(fixture), refusal('ServiceUnavailable', /was not applied/));
   assert.deepEqual(await listEntries(folder), made, 'a refused write leaves nothing');
   disk.fault = undefined;
   disk.synced.length = 0;

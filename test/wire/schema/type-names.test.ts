@@ -107,6 +107,6 @@ suite('a data type', () => {
   test('nests so deep and no deeper', () => {
     let type: unknown = 'int8';
     for (let depth = 0; depth < 40; depth += 1) type = { type: 'list', fields: [{ name: 'item', type }] };
-    assert.match(refusalOf(() => readDataType(type, 'data_type')).message, /deeper/);
+    assert.match(refusalOf(() => readDataType(type, 'data_type')).message, /levels deep/);
   });
 });

@@ -10,7 +10,7 @@ import { Client } from '../../support/client.ts';
 import type { Answer } from '../../support/client.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 
-const KILLS = 10;
+const KILLS = 3;
 const ROWS_OF_BATCH = 4;
 const MERGED_KEYS = 3;
 

@@ -63,7 +63,10 @@ suite('a write whose sync fails for want of file handles', () => {
       await fixture.create(await openFixture('multi'));
       disk.fault = shortage();
       assert.ok('error' in (await fixture.tryInsert(await openLong(), { mode, key: 'k', digest: 'd' })));
-      await assert.rejects(fixture.insert(await openFixture('multi')), refusal('ServiceUnavailable', /was not made/));
+      await assert.rejects(
+        fixture.insert(await openFixture('multi')),
+        refusal('ServiceUnavailable', /was not applied/),
+      );
       disk.fault = undefined;
       await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
       const { version } = await fixture.insert(await openFixture('multi'));

@@ -322,7 +322,7 @@ test('refuses one more write of a caller with many in the queue, and takes those
       { caller },
     );
   const begun = ['ann', 'ann', 'ann'].map(write);
-  await assert.rejects(write('ann'), /2 writes of this caller are already waiting/);
+  await assert.rejects(write('ann'), /2 writes of this caller are already in the write queue/);
   begun.push(write('bob'), write('bob'));
   gate.open();
   await Promise.all(begun);

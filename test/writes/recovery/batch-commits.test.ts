@@ -187,6 +187,6 @@ test('whatever is killed when, readers see the rows of all batches up to one, in
         assert.deepEqual(await readAll(fixture), [rows, rows]);
       }
     }),
-    { numRuns: 6 },
+    { numRuns: 3 },
   );
 });

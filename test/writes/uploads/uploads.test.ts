@@ -140,7 +140,7 @@ test('is not completed while a part is arriving', async () => {
   const { uploads, begin } = openUploads();
   const key = await begin();
   const open = async (): Promise<CheckedStream> => {
-    await assert.rejects(uploads.complete(key, WRITE), refusal('InvalidInput', /still arriving/));
+    await assert.rejects(uploads.complete(key, WRITE), refusal('InvalidInput', /still being received/));
     return stream('one');
   };
   await uploads.addPart(key, open, APPEND);

@@ -108,6 +108,10 @@ def alter_transaction():
     done = client.AlterTransactionAction(set_status_action=client.AlterTransactionSetStatus(status="Succeeded"))
     reply = call("alter_transaction", transaction, client.AlterTransactionRequest(actions=[done]))
     same(reply.status, "Succeeded", "status")
+    noted = client.AlterTransactionSetProperty(key="ticket", value="17")
+    action = client.AlterTransactionAction(set_property_action=noted)
+    reply = call("alter_transaction", transaction, client.AlterTransactionRequest(actions=[action]))
+    same(reply.properties["ticket"], "17", "property")
     refused(404, 10, "alter_transaction", "missing", client.AlterTransactionRequest(actions=[done]))
 
 

@@ -71,7 +71,7 @@ const SCOPE = 'https://www.googleapis.com/auth/devstorage.read_write';
 /** A service account signs for itself: RFC 7523, section 2.1. */
 async function fetchSigned({ client_email, private_key, private_key_id, token_uri = TOKEN_URL }: ServiceAccount) {
   if (client_email === undefined || private_key === undefined) {
-    throw new Error('The service account lacks client_email or private_key.');
+    throw new Error('The service account has no client_email or private_key.');
   }
   const seconds = Math.floor(Date.now() / 1000);
   const header = { alg: 'RS256', typ: 'JWT', kid: private_key_id };

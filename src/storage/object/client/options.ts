@@ -84,7 +84,7 @@ const TOKEN_SECONDS = 10;
 export async function fetchText(url: string, init: RequestInit = {}): Promise<string> {
   const response = await fetch(url, { ...init, signal: AbortSignal.timeout(TOKEN_SECONDS * 1000) });
   const text = await response.text();
-  if (!response.ok) throw new TypeError(`${new URL(url).host} gave no credentials: status ${response.status}`);
+  if (!response.ok) throw new TypeError(`${new URL(url).host} returned no credentials: status ${response.status}`);
   return text;
 }
 
@@ -93,6 +93,6 @@ export async function fetchToken(url: string, init: RequestInit = {}) {
   const reply: unknown = JSON.parse(await fetchText(url, init));
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Checked in the next line.
   const { access_token: token, expires_in: seconds } = reply as { access_token?: unknown; expires_in?: unknown };
-  if (typeof token !== 'string') throw new TypeError(`${new URL(url).host} gave no access token`);
+  if (typeof token !== 'string') throw new TypeError(`${new URL(url).host} returned no access token`);
   return { token, expiresAtMilliseconds: Date.now() + Number(seconds ?? 3600) * 1000 };
 }

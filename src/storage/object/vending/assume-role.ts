@@ -87,7 +87,7 @@ function toRefusal({ status, body }: StoreReply): ServiceError {
 function stsUnavailable(cause: unknown): ServiceError {
   return new ServiceError(
     'ServiceUnavailable',
-    'Storage credentials cannot be issued: their service does not respond.',
+    'Storage credentials cannot be issued: the STS service does not respond.',
     {
       hint: 'Try again, or read through the server.',
       cause,
@@ -97,8 +97,8 @@ function stsUnavailable(cause: unknown): ServiceError {
 }
 
 function stsRefused(cause: unknown): ServiceError {
-  return new ServiceError('Internal', 'Storage credentials cannot be issued: their service refuses this server.', {
-    hint: 'The log of the server has the reason.',
+  return new ServiceError('Internal', 'Storage credentials cannot be issued: the STS service refuses this server.', {
+    hint: 'See the server log for the reason.',
     cause,
   });
 }

@@ -53,8 +53,8 @@ export class CredentialVending {
   isNeeded(root: string): boolean {
     if (!root.includes('://') || root.startsWith('file://')) return false;
     if (!root.startsWith('s3://')) {
-      const hint = 'Leave vend_credentials out, and read the table through the server or with credentials of your own.';
-      throw storeMisconfigured('Credentials are issued for tables on s3:// roots only.', hint);
+      const hint = 'Omit vend_credentials, and read the table through the server or with your own credentials.';
+      throw storeMisconfigured('Credentials are issued only for tables on s3:// roots.', hint);
     }
     this.#issuer ??= openIssuer(this.#settings);
     return true;
@@ -80,7 +80,7 @@ function openIssuer(settings: VendingSettings): Issuer {
 function toStsConnection(connection: S3Connection, settings: VendingSettings): StsConnection {
   const { region, credentials } = connection;
   if (credentials === undefined) {
-    throw storeMisconfigured('storage.vending needs credentials of the server.', 'Remove aws_skip_signature.');
+    throw storeMisconfigured('storage.vending needs credentials for the server.', 'Remove aws_skip_signature.');
   }
   const endpoint = findStsEndpoint(connection, settings);
   if (settings.role === undefined && isAws(endpoint)) {
@@ -118,7 +118,7 @@ function requireScope(location: TableLocation, root: string): { readonly bucket:
   const isPlain = [bucket, ...path.split('/')].every((name) => SEGMENT.test(name) && name !== '.' && name !== '..');
   if (isBelow && isPlain) return { bucket, path };
   throw new ServiceError('Unsupported', 'Credentials cannot be limited to the location of this table.', {
-    hint: isBelow ? 'Names of directories may have ASCII letters, digits and _.=@+,~- only.' : undefined,
+    hint: isBelow ? 'Directory names may contain only ASCII letters, digits and _.=@+,~-.' : undefined,
   });
 }
 

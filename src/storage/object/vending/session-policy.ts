@@ -43,7 +43,7 @@ export function toSessionPolicy({ partition, bucket, path }: PolicyScope, access
   const policy = JSON.stringify({ Version: '2012-10-17', Statement: statements });
   if (policy.length <= POLICY_CHARACTERS_MAX) return policy;
   throw storeMisconfigured(
-    'The location of the table is too long for the policy of credentials.',
+    'The location of the table is too long for a credential policy.',
     'Read the table through the server.',
   );
 }

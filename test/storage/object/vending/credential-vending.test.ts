@@ -189,7 +189,7 @@ suite('settings that cannot work', () => {
   test('are refused for roots that are not on S3; folders need none', () => {
     const vending = new CredentialVending(settings({ ...keys, aws_region: 'eu-1' }, { role: ROLE }));
     for (const root of ['az://container/x', 'gs://bucket/x'])
-      assert.throws(() => vending.isNeeded(root), refusal('Unsupported', /s3:\/\/ roots only/));
+      assert.throws(() => vending.isNeeded(root), refusal('Unsupported', /only for tables on s3:\/\/ roots/));
     assert.equal(vending.isNeeded('/srv/data'), false);
     assert.equal(vending.isNeeded('s3://bucket'), true);
   });

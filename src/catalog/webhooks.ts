@@ -1,0 +1,199 @@
+import { ServiceError } from '../errors/service-error.ts';
+import type { NamespacePath, TablePath } from '../model/identifier.ts';
+import type { CatalogContext } from './context.ts';
+import { createId } from './ids.ts';
+import type { WebhookRow } from './schema/rows.ts';
+
+/** Which commits of its database a webhook is told of; all when nothing is named. */
+export interface WebhookScope {
+  readonly table?: TablePath;
+  readonly namespace?: NamespacePath;
+  readonly operations?: readonly string[];
+}
+
+export interface WebhookRecord extends Omit<WebhookRow, 'scope'> {
+  readonly scope: WebhookScope;
+}
+
+/** What changes with each attempt. */
+export type WebhookProgress = Partial<
+  Pick<
+    WebhookRow,
+    | 'state'
+    | 'cursor'
+    | 'failures'
+    | 'failingSince'
+    | 'nextAttemptAt'
+    | 'attemptedAt'
+    | 'deliveredAt'
+    | 'deliveredEvents'
+    | 'lastStatus'
+    | 'lastError'
+  >
+>;
+
+interface NewWebhook extends Pick<WebhookRow, 'databaseId' | 'url' | 'secret' | 'createdBy' | 'cursor'> {
+  readonly scope: WebhookScope;
+}
+
+/** More are looked at the next time. */
+const DUE_MAX = 1000;
+
+/** A webhook belongs to the node that delivers for it, for as long as that node is alive. */
+export function createWebhookStore(context: CatalogContext) {
+  const { read, append, now } = context;
+  return {
+    ...createDeliveries(context),
+    async create({ scope, ...webhook }: NewWebhook, perDatabaseMax: number): Promise<WebhookRecord> {
+      const row: WebhookRow = {
+        id: createId(now()),
+        ...webhook,
+        scope: JSON.stringify(scope),
+        state: 'active',
+        createdAt: now(),
+        nodeId: '',
+        failures: 0,
+        failingSince: null,
+        nextAttemptAt: 0,
+        attemptedAt: null,
+        deliveredAt: null,
+        deliveredEvents: 0,
+        lastStatus: null,
+        lastError: null,
+      };
+      await append(async (sql) => {
+        const present = sql.selectFrom('webhooks').where('databaseId', '=', webhook.databaseId);
+        const { count } = await present.select(({ fn }) => fn.countAll().as('count')).executeTakeFirstOrThrow();
+        if (Number(count) >= perDatabaseMax) throw tooMany(perDatabaseMax);
+        await sql.insertInto('webhooks').values(row).execute();
+      });
+      return toRecord(row);
+    },
+
+    async find(id: string): Promise<WebhookRecord | undefined> {
+      const row = await read(async (sql) =>
+        sql.selectFrom('webhooks').selectAll().where('id', '=', id).executeTakeFirst(),
+      );
+      return row && toRecord(row);
+    },
+
+    /** Oldest first. */
+    async list({ databaseId, after = '', limit }: { databaseId: string; after?: string | undefined; limit: number }) {
+      const rows = await read(async (sql) =>
+        sql
+          .selectFrom('webhooks')
+          .selectAll()
+          .where('databaseId', '=', databaseId)
+          .where('id', '>', after)
+          .orderBy('id')
+          .limit(limit)
+          .execute(),
+      );
+      return rows.map(toRecord);
+    },
+
+    async remove(id: string): Promise<void> {
+      await append(async (sql) => sql.deleteFrom('webhooks').where('id', '=', id).execute());
+    },
+
+    async update(id: string, { url, scope }: Pick<NewWebhook, 'url' | 'scope'>): Promise<void> {
+      const changes = { url, scope: JSON.stringify(scope) };
+      await append(async (sql) => sql.updateTable('webhooks').set(changes).where('id', '=', id).execute());
+    },
+
+    /** Delivers nothing until it is resumed. */
+    async disable(id: string): Promise<void> {
+      await append(async (sql) =>
+        sql.updateTable('webhooks').set({ state: 'disabled' }).where('id', '=', id).execute(),
+      );
+    },
+
+    /** Delivers from where it stopped. */
+    async resume(id: string): Promise<void> {
+      const changes = { state: 'active', failures: 0, failingSince: null, nextAttemptAt: 0, lastError: null } as const;
+      await append(async (sql) => sql.updateTable('webhooks').set(changes).where('id', '=', id).execute());
+    },
+
+    /** Commits of the database that are still to be looked at, up to a number. */
+    async backlog({ databaseId, cursor }: Pick<WebhookRecord, 'databaseId' | 'cursor'>, max: number): Promise<number> {
+      const rows = await read(async (sql) =>
+        sql
+          .selectFrom('transactions')
+          .select('id')
+          .where('databaseId', '=', databaseId)
+          .where('id', '>', cursor)
+          .orderBy('id')
+          .limit(max)
+          .execute(),
+      );
+      return rows.length;
+    },
+  };
+}
+
+/** What the node that delivers for a webhook needs. */
+function createDeliveries({ read, append, clock, nodeId: ownId = '', now }: CatalogContext) {
+  return {
+    /** Active ones that this node delivers for, or may take over, and whose next attempt is due. */
+    async listDue(): Promise<readonly WebhookRecord[]> {
+      const rows = await read(async (sql) =>
+        sql
+          .selectFrom('webhooks')
+          .leftJoin('nodes', 'nodes.id', 'webhooks.nodeId')
+          .selectAll('webhooks')
+          .where('webhooks.state', '=', 'active')
+          .where('webhooks.nextAttemptAt', '<=', now())
+          .where((where) =>
+            where.or([
+              where('webhooks.nodeId', 'in', ['', ownId]),
+              where('nodes.id', 'is', null),
+              where('nodes.aliveUntil', '<=', clock.value),
+            ]),
+          )
+          .orderBy('webhooks.attemptedAt')
+          .limit(DUE_MAX)
+          .execute(),
+      );
+      return rows.map(toRecord);
+    },
+
+    /** Whether this node now delivers for it: of several that ask, one. */
+    async claim({ id, nodeId }: Pick<WebhookRecord, 'id' | 'nodeId'>): Promise<boolean> {
+      if (nodeId === ownId) return true;
+      return append(async (sql) => {
+        const { numUpdatedRows } = await sql
+          .updateTable('webhooks')
+          .set({ nodeId: ownId })
+          .where('id', '=', id)
+          .where('nodeId', '=', nodeId)
+          .executeTakeFirst();
+        return numUpdatedRows === 1n;
+      });
+    },
+
+    /** False when it was deleted, or another node delivers for it by now. */
+    async progress(id: string, changes: WebhookProgress): Promise<boolean> {
+      return append(async (sql) => {
+        const own = sql.updateTable('webhooks').set(changes).where('id', '=', id).where('nodeId', '=', ownId);
+        return (await own.executeTakeFirst()).numUpdatedRows === 1n;
+      });
+    },
+
+    /** Other nodes may deliver for those of this one. */
+    async releaseAll(): Promise<void> {
+      await append(async (sql) =>
+        sql.updateTable('webhooks').set({ nodeId: '' }).where('nodeId', '=', ownId).execute(),
+      );
+    },
+  };
+}
+
+function toRecord({ scope, ...row }: WebhookRow): WebhookRecord {
+  return { ...row, scope: JSON.parse(scope) };
+}
+
+function tooMany(max: number): ServiceError {
+  return new ServiceError('QuotaExceeded', `The database already has ${max} webhooks, the maximum.`, {
+    hint: 'Delete one, or ask an operator to raise webhooks.perDatabaseMax.',
+  });
+}

@@ -1,0 +1,78 @@
+import { describeEmbeddings, updateFieldMetadata } from '../../client/columns.ts';
+import { describeTable } from '../../client/tables.ts';
+import { EMBEDDING_MODEL_KEY, EMBEDDING_PREFIX_KEY, EMBEDDING_SOURCE_KEY } from '../../model/derived/embedding.ts';
+import { findDimension, listColumns } from '../../plans/table-facts.ts';
+import { defineTableCommand } from '../client-command.ts';
+import { UsageError } from '../command.ts';
+import type { Given } from '../options.ts';
+import { BRANCH_OPTION, readBranch, showPath } from '../session.ts';
+import type { TableSession } from '../session.ts';
+
+export const embeddingCommand = defineTableCommand({
+  words: ['column', 'embedding'],
+  names: 'COLUMN',
+  summary: 'record which embedding model the vectors of a column are of',
+  about: `Records the model in the metadata of a vector column, so that "tiltyard query --meaning" can search it. The vectors themselves stay as they are: name the model that they were made with.`,
+  options: [
+    { name: 'model', value: 'NAME', help: 'model, as the embedding provider of the server calls it' },
+    { name: 'source', value: 'COLUMN', help: 'column of the texts that the vectors were made from' },
+    { name: 'query-prefix', value: 'TEXT', help: 'put in front of a text that is searched for, if the model needs it' },
+    { name: 'remove', help: 'remove what is recorded' },
+    BRANCH_OPTION,
+  ],
+  examples: [
+    'column embedding articles vector --model text-embedding-3-small --source body',
+    'column embedding articles vector --model nomic-embed-text --query-prefix "search_query: "',
+    'column embedding articles vector --remove',
+  ],
+  async run(session, column = '') {
+    const { client, table, given } = session;
+    const metadata = readEntries(given);
+    await requireColumns(session, column);
+    const body = { updates: [{ path: column, metadata }], ...readBranch(given) };
+    const reply = await updateFieldMetadata(client, table, body);
+    const place = `${column} of ${showPath(table)}, version ${reply.version}.\n`;
+    const model = given.value('model');
+    if (model === undefined) return { reply, text: `Removed the model of ${place}` };
+    const notice = await explainOffer(session, model);
+    return { reply, text: `Recorded the model ${model} for ${place}`, ...(notice !== undefined && { notice }) };
+  },
+});
+
+/** All of them, because those of another model would be wrong. */
+function readEntries(given: Given): Record<string, string | null> {
+  const [model, source, prefix] = ['model', 'source', 'query-prefix'].map((name) => given.value(name));
+  if ((model === undefined) !== given.has('remove')) throw new UsageError('Give --model NAME, or --remove.');
+  if (model === undefined && (source ?? prefix) !== undefined) {
+    throw new UsageError('--source and --query-prefix need --model.');
+  }
+  return {
+    [EMBEDDING_MODEL_KEY]: model ?? null,
+    [EMBEDDING_SOURCE_KEY]: source ?? null,
+    [EMBEDDING_PREFIX_KEY]: prefix ?? null,
+  };
+}
+
+async function requireColumns({ client, table, given }: TableSession, column: string): Promise<void> {
+  const { schema } = await describeTable(client, table, readBranch(given));
+  const columns = listColumns(schema);
+  const found = columns.find(({ path }) => path === column);
+  if (found === undefined || findDimension(found.type) === undefined) {
+    const vectors = columns.filter(({ type }) => findDimension(type) !== undefined).map(({ path }) => path);
+    const others = vectors.length === 0 ? 'It has none.' : `It has ${vectors.join(', ')}.`;
+    throw new UsageError(`${showPath(table)} has no vector column ${column}. ${others}`);
+  }
+  const source = given.value('source');
+  if (source === undefined || columns.some(({ path }) => path === source)) return;
+  const names = columns.map(({ path }) => path).join(', ');
+  throw new UsageError(`${showPath(table)} has no column ${source}. It has ${names}.`);
+}
+
+/** The record outlives the settings of a server, so another model is no fault. */
+async function explainOffer({ client }: TableSession, model: string): Promise<string | undefined> {
+  const { models } = await describeEmbeddings(client);
+  if (models.includes(model)) return undefined;
+  return models.length === 0
+    ? 'This server has no embedding provider, which "tiltyard query --meaning" needs.'
+    : `This server does not offer ${model}, which "tiltyard query --meaning" needs. It offers ${models.join(', ')}.`;
+}

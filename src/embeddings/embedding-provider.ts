@@ -1,0 +1,124 @@
+import type { EmbeddingLimits } from '../model/limits/integration-limits.ts';
+import { isObject, parseJson } from '../model/strict-json.ts';
+
+export interface ProviderSettings {
+  /** Of an OpenAI-compatible API, without a slash at the end. */
+  readonly url: string;
+  readonly apiKey: string | undefined;
+}
+
+export interface EmbeddingRequest {
+  readonly model: string;
+  readonly text: string;
+}
+
+export type EmbeddingProvider = ReturnType<typeof createEmbeddingProvider>;
+
+type FailureKind = 'timeout' | 'unreachable' | 'refused' | 'unusable';
+
+/** Why the provider gave no vector. The message is public: it contains nothing that the provider sent. */
+export class ProviderFailure extends Error {
+  readonly kind: FailureKind;
+  /** The provider's, if it answered. */
+  readonly status: number | undefined;
+  readonly retryAfterSeconds: number | undefined;
+
+  constructor(kind: FailureKind, message: string, { status, retryAfterSeconds, cause }: FailureDetails = {}) {
+    super(message, cause === undefined ? undefined : { cause });
+    this.kind = kind;
+    this.status = status;
+    this.retryAfterSeconds = retryAfterSeconds;
+  }
+}
+
+interface FailureDetails {
+  readonly status?: number;
+  readonly retryAfterSeconds?: number | undefined;
+  readonly cause?: unknown;
+}
+
+type ReplyLimits = Pick<EmbeddingLimits, 'timeoutSeconds' | 'replyBytesMax'>;
+
+/** Embeds one text per call. Redirects are not followed: the key and the text are for the configured address alone. */
+export function createEmbeddingProvider({ url, apiKey }: ProviderSettings, limits: ReplyLimits) {
+  const { timeoutSeconds, replyBytesMax } = limits;
+  const headers = {
+    'content-type': 'application/json',
+    accept: 'application/json',
+    ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
+  };
+  return async ({ model, text }: EmbeddingRequest, closed: AbortSignal): Promise<Float32Array> => {
+    const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
+    try {
+      const response = await fetch(`${url}/embeddings`, {
+        method: 'POST',
+        headers,
+        body: JSON.stringify({ model, input: [text] }),
+        redirect: 'manual',
+        signal: AbortSignal.any([timeout, closed]),
+      });
+      await requireSuccess(response);
+      return toVector(await readBounded(response, replyBytesMax));
+    } catch (error) {
+      if (error instanceof ProviderFailure) throw error;
+      if (timeout.aborted) {
+        throw new ProviderFailure('timeout', `did not answer within ${timeoutSeconds} s`, { cause: error });
+      }
+      throw new ProviderFailure('unreachable', 'cannot be reached', { cause: error });
+    }
+  };
+}
+
+async function requireSuccess(response: Response): Promise<void> {
+  const { status, headers } = response;
+  if (status === 200) return;
+  await response.body?.cancel();
+  const isRedirect = status >= 300 && status < 400;
+  const words = isRedirect ? 'redirects, which is not followed' : 'refused the request';
+  const retryAfterSeconds = readRetryAfter(headers.get('retry-after'));
+  throw new ProviderFailure('refused', `${words} (status ${status})`, { status, retryAfterSeconds });
+}
+
+const RETRY_SECONDS_MAX = 60;
+
+/** Dates are not read. */
+function readRetryAfter(text: string | null): number | undefined {
+  if (text === null || !/^\d{1,6}$/.test(text)) return undefined;
+  return Math.min(Math.max(Number(text), 1), RETRY_SECONDS_MAX);
+}
+
+async function readBounded(response: Response, bytesMax: number): Promise<string> {
+  const chunks: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const chunk of response.body ?? []) {
+    bytes += chunk.byteLength;
+    if (bytes > bytesMax) throw unusable(`it is larger than ${bytesMax} bytes`);
+    chunks.push(chunk);
+  }
+  return Buffer.concat(chunks).toString('utf8');
+}
+
+/** In the precision of the engine. */
+function toVector(text: string): Float32Array {
+  const numbers = findNumbers(text);
+  if (!Array.isArray(numbers) || numbers.length === 0) throw unusable('it has no list of numbers');
+  const vector = new Float32Array(numbers.length);
+  for (const [index, number] of numbers.entries()) {
+    vector[index] = typeof number === 'number' ? number : Number.NaN;
+  }
+  if (vector.every((number) => Number.isFinite(number))) return vector;
+  throw unusable('one of its values is not a 32-bit float');
+}
+
+/** `{"data": [{"embedding": […]}]}` */
+function findNumbers(text: string): unknown {
+  const reply = parseJson(text);
+  if (reply === undefined) throw unusable('it is not JSON');
+  const data: readonly unknown[] = isObject(reply) && Array.isArray(reply['data']) ? reply['data'] : [];
+  const [first] = data;
+  return isObject(first) ? first['embedding'] : undefined;
+}
+
+function unusable(reason: string): ProviderFailure {
+  return new ProviderFailure('unusable', `sent a reply that cannot be used: ${reason}`);
+}

@@ -1,0 +1,117 @@
+import type { Query } from '../../model/query.ts';
+import type { Schema } from '../../model/schema.ts';
+import type { TableState } from '../../model/table.ts';
+import { engineCall } from '../native/engine-errors.ts';
+import type { NativeBatches, NativeQuery, NativeTable } from '../native/native.ts';
+import type { EngineParts } from '../parts.ts';
+import { searchColumn } from '../queries/full-text-query.ts';
+import { planQuery } from '../queries/native-query.ts';
+import type { ReadLease } from '../queries/read-memory.ts';
+import { reserveMemory } from '../queries/result-batches.ts';
+import { toOpenTable } from '../tables/table-handle.ts';
+import type { RowRange } from './compare-plan.ts';
+
+/** A version, open until it is closed, and kept from cleanup. */
+export interface OpenVersion {
+  readonly native: NativeTable;
+  readonly version: number;
+  readonly schema: Schema;
+  close(): void;
+}
+
+export async function openVersion({ tables, readers }: EngineParts, state: TableState): Promise<OpenVersion> {
+  const { version, schema } = await tables.describe(state);
+  const { location, branch } = state;
+  const release = readers.hold(location, version);
+  try {
+    const native = await tables.openPrivate({ location, branch, version });
+    const close = (): void => {
+      release();
+      native.close();
+    };
+    return { native, version, schema, close };
+  } catch (error) {
+    release();
+    throw error;
+  }
+}
+
+/** Work that is no longer wanted ends at its next step. */
+export interface Stop {
+  isStopped: boolean;
+}
+
+/** How the rows of a version are read. */
+export interface RowReading {
+  readonly native: NativeTable;
+  readonly columns: readonly string[];
+  readonly batchRows: number;
+  readonly stop: Stop;
+}
+
+/** Reserves the memory of a scan. */
+export async function prepareReading(
+  parts: EngineParts,
+  { native, version }: OpenVersion,
+  columns: readonly string[],
+  { lease, stop }: { readonly lease: ReadLease; readonly stop: Stop },
+): Promise<RowReading> {
+  const query: Query = {
+    vectors: [],
+    prefilter: true,
+    bypassVectorIndex: false,
+    fastSearch: false,
+    withRowId: true,
+    projection: { kind: 'names', paths: columns.map((name) => [name] as const) },
+  };
+  const plan = await planQuery(parts, toOpenTable(native, version), query);
+  return { native, columns, batchRows: await reserveMemory(parts, native, plan, lease), stop };
+}
+
+/** Files with the columns and `_rowid`, in the order of a scan. The engine reads nothing before and behind the range. */
+export function scanRows({ native, columns, batchRows, stop }: RowReading, range: RowRange): AsyncGenerator<Buffer> {
+  const query = native.query();
+  query.selectColumns(columns.map((name) => searchColumn([name])));
+  query.withRowId();
+  limitTo(query, range);
+  return readFiles(async () => query.execute(batchRows, null), stop);
+}
+
+/** In the order of the ids. */
+export async function* takeRows(
+  { native, columns, batchRows, stop }: RowReading,
+  ids: Pick<readonly bigint[], 'length' | 'slice'>,
+): AsyncGenerator<Buffer> {
+  for (let from = 0; from < ids.length; from += batchRows) {
+    const query = native.takeRowIds(ids.slice(from, from + batchRows));
+    query.selectColumns(columns.map((name) => searchColumn([name])));
+    query.withRowId();
+    yield* readFiles(async () => query.execute(batchRows, null), stop);
+  }
+}
+
+const ADDRESSES_AT_ONCE = 8192;
+
+/** Files with `_rowaddr` and `_rowid`, in the order of a scan. No file of data is read. */
+export function scanAddresses(native: NativeTable, range: RowRange, stop: Stop): AsyncGenerator<Buffer> {
+  const query = native.query();
+  query.selectColumns(['_rowaddr']);
+  query.withRowId();
+  limitTo(query, range);
+  return readFiles(async () => query.execute(ADDRESSES_AT_ONCE, null), stop);
+}
+
+function limitTo(query: NativeQuery, { start, count }: RowRange): void {
+  query.limit(count);
+  query.offset(start);
+}
+
+async function* readFiles(start: () => Promise<NativeBatches>, stop: Stop): AsyncGenerator<Buffer> {
+  const batches = await engineCall(start);
+  for (;;) {
+    if (stop.isStopped) throw new Error('this comparison is no longer wanted');
+    const file = await engineCall(async () => batches.next());
+    if (file === null) return;
+    yield file;
+  }
+}

@@ -1,0 +1,227 @@
+import type { Catalog, TransactionRecord } from '../catalog/catalog.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import type { EventLimits } from '../model/limits/integration-limits.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+
+export interface CommitFeedParts {
+  readonly catalog: Pick<Catalog, 'transactions' | 'onCommit'>;
+  readonly telemetry: Telemetry;
+  readonly limits: EventLimits;
+}
+
+/** Commits of one database behind a cursor, and the cursor behind all that were looked at. */
+export interface FeedPage {
+  readonly records: readonly TransactionRecord[];
+  readonly position: string;
+}
+
+interface ReadOptions {
+  readonly databaseId: string;
+  /** The id of the last commit that was seen. */
+  readonly after: string;
+}
+
+const PAGE_RECORDS = 500;
+
+/** Commits that follow each other within this time are read at once. */
+const GATHER_MILLISECONDS = 20;
+
+/**
+ * The commits of all databases in their order, for any number of listeners: while there are some, one reader follows the
+ * catalog, woken by commits of this process and by a timer for those of other nodes. The ids of commits grow in their
+ * order, so an id is a cursor, at any node.
+ */
+export class CommitFeed {
+  readonly #parts: CommitFeedParts;
+  readonly #perCaller = new Map<string, number>();
+  #listeners = 0;
+  /** Since the first listener: the newest commits, all those behind `#floor`. */
+  #buffer: TransactionRecord[] = [];
+  #floor: string | undefined;
+  #starting: Promise<void> | undefined;
+  #stop: (() => void) | undefined;
+  #wakeTimer: NodeJS.Timeout | undefined;
+  #isReading = false;
+  #isStale = false;
+  #hasFailed = false;
+  #waiting = new Set<() => void>();
+  #isClosed = false;
+
+  constructor(parts: CommitFeedParts) {
+    this.#parts = parts;
+  }
+
+  get listeners(): number {
+    return this.#listeners;
+  }
+
+  /** After that, listeners get nothing any more and end. */
+  get isClosed(): boolean {
+    return this.#isClosed;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    this.#stop?.();
+    this.#notify();
+  }
+
+  /** Counts a listener, until what it gives is called. */
+  async listen(caller: string): Promise<() => void> {
+    const { listenersMax, listenersPerCallerMax } = this.#parts.limits;
+    const own = this.#perCaller.get(caller) ?? 0;
+    if (this.#listeners >= listenersMax) throw tooMany(listenersMax, '');
+    if (own >= listenersPerCallerMax) throw tooMany(listenersPerCallerMax, ' of this caller');
+    this.#perCaller.set(caller, own + 1);
+    this.#listeners += 1;
+    const leave = once(() => this.#leave(caller));
+    try {
+      await (this.#starting ??= this.#start());
+      return leave;
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  }
+
+  /** The cursor behind all commits so far. */
+  async newest(): Promise<string> {
+    return (await this.#parts.catalog.transactions.newestId()) ?? '';
+  }
+
+  /** Only for listeners. */
+  async read({ databaseId, after }: ReadOptions): Promise<FeedPage> {
+    if (this.#floor !== undefined && after >= this.#floor) {
+      const start = firstBehind(this.#buffer, after);
+      const found = this.#buffer.slice(start, start + PAGE_RECORDS);
+      const records = found.filter((record) => record.databaseId === databaseId);
+      return { records, position: found.at(-1)?.id ?? after };
+    }
+    // Every commit up to here is in the catalog by now.
+    const reached = this.#last;
+    const { transactions } = this.#parts.catalog;
+    const records = await transactions.list({ databaseId, after, limit: PAGE_RECORDS });
+    const last = records.at(-1)?.id ?? after;
+    return { records, position: records.length < PAGE_RECORDS && reached > last ? reached : last };
+  }
+
+  /** Resolves when there may be commits behind the cursor, after the time, or with the signal. */
+  async wait({ after, milliseconds, signal }: { after: string; milliseconds: number; signal: AbortSignal }) {
+    if (this.#last > after || this.#isClosed || signal.aborted) return;
+    await new Promise<void>((resolve) => {
+      const end = (): void => {
+        clearTimeout(timer);
+        signal.removeEventListener('abort', end);
+        this.#waiting.delete(end);
+        resolve();
+      };
+      const timer = setTimeout(end, milliseconds).unref();
+      signal.addEventListener('abort', end);
+      this.#waiting.add(end);
+    });
+  }
+
+  get #last(): string {
+    return this.#buffer.at(-1)?.id ?? this.#floor ?? '';
+  }
+
+  async #start(): Promise<void> {
+    const { catalog, limits } = this.#parts;
+    const timer = setInterval(() => void this.#readNew(), limits.pollSeconds * 1000).unref();
+    const unsubscribe = catalog.onCommit(() => {
+      this.#wakeTimer ??= setTimeout(() => {
+        this.#wakeTimer = undefined;
+        void this.#readNew();
+      }, GATHER_MILLISECONDS).unref();
+    });
+    this.#stop = () => {
+      clearInterval(timer);
+      clearTimeout(this.#wakeTimer);
+      this.#wakeTimer = undefined;
+      unsubscribe();
+      this.#starting = undefined;
+      this.#floor = undefined;
+      this.#buffer = [];
+    };
+    try {
+      this.#floor = await this.newest();
+    } catch (error) {
+      this.#stop();
+      throw error;
+    }
+  }
+
+  #leave(caller: string): void {
+    const own = (this.#perCaller.get(caller) ?? 1) - 1;
+    if (own === 0) this.#perCaller.delete(caller);
+    else this.#perCaller.set(caller, own);
+    this.#listeners -= 1;
+    if (this.#listeners === 0) this.#stop?.();
+  }
+
+  async #readNew(): Promise<void> {
+    if (this.#floor === undefined) return;
+    this.#isStale = true;
+    if (this.#isReading) return;
+    this.#isReading = true;
+    try {
+      while (this.#isStale && this.#floor !== undefined) {
+        this.#isStale = false;
+        const found = await this.#parts.catalog.transactions.follow({ after: this.#last, limit: PAGE_RECORDS });
+        this.#isStale ||= found.length === PAGE_RECORDS;
+        this.#append(found);
+      }
+      this.#hasFailed = false;
+    } catch (cause) {
+      // Tried again by the timer; one message for each time that the catalog is away.
+      if (!this.#hasFailed) this.#parts.telemetry.emit({ kind: 'background-failed', task: 'reading commits', cause });
+      this.#hasFailed = true;
+    } finally {
+      this.#isReading = false;
+    }
+  }
+
+  #append(found: readonly TransactionRecord[]): void {
+    // The last listener may have left meanwhile.
+    if (found.length === 0 || this.#floor === undefined) return;
+    this.#buffer.push(...found);
+    const { bufferMax } = this.#parts.limits;
+    // Not one by one: moving all others costs as much as reading them.
+    if (this.#buffer.length > 2 * bufferMax) {
+      const removed = this.#buffer.splice(0, this.#buffer.length - bufferMax);
+      this.#floor = removed.at(-1)?.id ?? this.#floor;
+    }
+    this.#notify();
+  }
+
+  #notify(): void {
+    for (const end of this.#waiting) end();
+  }
+}
+
+/** The index of the first record behind a cursor. */
+function firstBehind(records: readonly TransactionRecord[], after: string): number {
+  let [low, high] = [0, records.length];
+  while (low < high) {
+    const middle = (low + high) >> 1;
+    if ((records[middle]?.id ?? '') > after) high = middle;
+    else low = middle + 1;
+  }
+  return low;
+}
+
+function once(run: () => void): () => void {
+  let isDone = false;
+  return () => {
+    if (isDone) return;
+    isDone = true;
+    run();
+  };
+}
+
+function tooMany(max: number, of: string): ServiceError {
+  return new ServiceError('ServiceUnavailable', `${max} event streams${of} are already open.`, {
+    hint: 'Close one, or follow several tables with one stream.',
+    retryAfterSeconds: 5,
+  });
+}

@@ -1,0 +1,221 @@
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { Catalog, TransactionRecord, WebhookProgress, WebhookRecord } from '../catalog/catalog.ts';
+import { isWanted, toCommitFields } from '../model/events/commit.ts';
+import type { WebhookLimits } from '../model/limits/integration-limits.ts';
+import type { Telemetry } from '../telemetry/telemetry.ts';
+import type { DeliveryOutcome, WebhookSender } from './send-webhook.ts';
+
+export interface WebhooksParts {
+  readonly catalog: Pick<Catalog, 'callerNames' | 'databases' | 'onCommit' | 'transactions' | 'webhooks'>;
+  readonly sender: WebhookSender;
+  readonly telemetry: Telemetry;
+  readonly limits: WebhookLimits;
+  /** Milliseconds since 1970. */
+  readonly now: () => number;
+  /** From 0 to 1. */
+  readonly random: () => number;
+}
+
+/** Commits of this process are delivered after this time, in one delivery. */
+const GATHER_MILLISECONDS = 100;
+
+/** A cursor that only passed commits that are not wanted is not worth a write more often. */
+const SKIPPED_MILLISECONDS = 10_000;
+
+/** How much of the feed is looked at for one delivery. */
+const PAGES_MAX = 20;
+
+const CLOSE_POLL_MILLISECONDS = 10;
+
+/**
+ * Tells webhooks of commits, in their order, from a cursor in the catalog: an attempt that fails is repeated, and what was
+ * delivered while the process died is delivered again. One node at a time delivers for a webhook.
+ */
+export class Webhooks {
+  readonly #parts: WebhooksParts;
+  readonly #running = new Set<string>();
+  /** Positions past commits that are not wanted, which the catalog does not have yet. */
+  readonly #skipped = new Map<string, string>();
+  #timer: NodeJS.Timeout | undefined;
+  #wakeTimer: NodeJS.Timeout | undefined;
+  #unsubscribe: (() => void) | undefined;
+  #isLooking = false;
+  #closing: Promise<void> | undefined;
+  readonly #ended = new AbortController();
+
+  constructor(parts: WebhooksParts) {
+    this.#parts = parts;
+  }
+
+  get running(): number {
+    return this.#running.size;
+  }
+
+  start(): void {
+    const { catalog, limits } = this.#parts;
+    if (this.#timer !== undefined || this.#closing !== undefined) return;
+    this.#timer = setInterval(() => void this.#look(), limits.pollSeconds * 1000).unref();
+    this.#unsubscribe = catalog.onCommit(() => this.#wake());
+  }
+
+  /** Deliveries that are running are broken off, and repeated by another node or after the next start. */
+  async close(): Promise<void> {
+    return (this.#closing ??= this.#close());
+  }
+
+  async #close(): Promise<void> {
+    this.#ended.abort();
+    clearInterval(this.#timer);
+    clearTimeout(this.#wakeTimer);
+    this.#unsubscribe?.();
+    while (this.#running.size > 0 || this.#isLooking) await sleep(CLOSE_POLL_MILLISECONDS);
+    if (this.#timer !== undefined) await this.#parts.catalog.webhooks.releaseAll().catch(() => {});
+  }
+
+  /** Sends a delivery without events now, whatever the state. */
+  async test(webhook: WebhookRecord, database: string): Promise<DeliveryOutcome> {
+    return this.#send(webhook, `test-${this.#parts.now()}`, { database, events: [], test: true });
+  }
+
+  #wake(): void {
+    this.#wakeTimer ??= setTimeout(() => {
+      this.#wakeTimer = undefined;
+      void this.#look();
+    }, GATHER_MILLISECONDS).unref();
+  }
+
+  async #look(): Promise<void> {
+    if (this.#isLooking || this.#ended.signal.aborted) return;
+    this.#isLooking = true;
+    const { catalog, limits, telemetry } = this.#parts;
+    try {
+      const due = await catalog.webhooks.listDue();
+      const newest = due.length === 0 ? '' : ((await catalog.transactions.newestId()) ?? '');
+      for (const webhook of due) {
+        if (this.#running.size >= limits.runningMax || this.#ended.signal.aborted) break;
+        if (this.#running.has(webhook.id) || this.#cursorOf(webhook) >= newest) continue;
+        if (await catalog.webhooks.claim(webhook)) void this.#deliver(webhook);
+      }
+    } catch (cause) {
+      telemetry.emit({ kind: 'background-failed', task: 'looking for webhooks to deliver', cause });
+    } finally {
+      this.#isLooking = false;
+    }
+  }
+
+  #cursorOf({ id, cursor }: WebhookRecord): string {
+    const skipped = this.#skipped.get(id) ?? '';
+    return skipped > cursor ? skipped : cursor;
+  }
+
+  /** One delivery after the other, until there is nothing more, one fails, or another node has taken over. */
+  async #deliver(webhook: WebhookRecord): Promise<void> {
+    this.#running.add(webhook.id);
+    try {
+      const database = (await this.#parts.catalog.databases.list()).find(({ id }) => id === webhook.databaseId);
+      // A webhook is deleted with its database.
+      if (database === undefined) return;
+      let current: WebhookRecord | undefined = webhook;
+      while (current?.state === 'active' && !this.#ended.signal.aborted) {
+        current = await this.#deliverOnce(current, database.name);
+      }
+    } catch (cause) {
+      this.#parts.telemetry.emit({ kind: 'background-failed', task: 'delivering to a webhook', cause });
+    } finally {
+      this.#running.delete(webhook.id);
+    }
+  }
+
+  /** The webhook as it is afterwards, perhaps updated or disabled; `undefined` when there is nothing more to do for now. */
+  async #deliverOnce(webhook: WebhookRecord, database: string): Promise<WebhookRecord | undefined> {
+    const { catalog, now } = this.#parts;
+    const { commits, position } = await this.#collect(webhook);
+    if (commits.length === 0) {
+      await this.#skip(webhook, position);
+      return undefined;
+    }
+    const last = commits.at(-1)?.id ?? webhook.cursor;
+    const names = await catalog.callerNames(commits.map(({ caller }) => caller));
+    const events = commits.map((commit) => ({ ...toCommitFields(commit, names), database }));
+    const outcome = await this.#send(webhook, last, { database, events });
+    if (outcome.error !== undefined && this.#ended.signal.aborted) return undefined;
+    const changes =
+      outcome.error === undefined ? this.#delivered(webhook, outcome, events.length) : this.#failed(webhook, outcome);
+    const cursor = outcome.error === undefined ? last : webhook.cursor;
+    const isKept = await catalog.webhooks.progress(webhook.id, { ...changes, attemptedAt: now(), cursor });
+    if (outcome.error === undefined) this.#skipped.delete(webhook.id);
+    return isKept && outcome.error === undefined ? catalog.webhooks.find(webhook.id) : undefined;
+  }
+
+  /** The next wanted commits, and how far was looked. */
+  async #collect(webhook: WebhookRecord): Promise<{ commits: readonly TransactionRecord[]; position: string }> {
+    const { catalog, limits } = this.#parts;
+    const { table, namespace, operations = [] } = webhook.scope;
+    const filter = {
+      tables: table === undefined ? [] : [table],
+      namespaces: namespace === undefined ? [] : [namespace],
+      operations,
+    };
+    let position = this.#cursorOf(webhook);
+    for (let page = 0; page < PAGES_MAX; page += 1) {
+      const { databaseId } = webhook;
+      const found = await catalog.transactions.list({ databaseId, after: position, limit: limits.eventsMax });
+      const commits = found.filter((commit) => isWanted(commit, filter));
+      if (commits.length > 0) return { commits, position };
+      position = found.at(-1)?.id ?? position;
+      if (found.length < limits.eventsMax) break;
+    }
+    return { commits: [], position };
+  }
+
+  async #skip(webhook: WebhookRecord, position: string): Promise<void> {
+    if (position <= webhook.cursor) return;
+    const { catalog, now } = this.#parts;
+    this.#skipped.set(webhook.id, position);
+    if (now() - (webhook.attemptedAt ?? webhook.createdAt) < SKIPPED_MILLISECONDS) return;
+    await catalog.webhooks.progress(webhook.id, { cursor: position, attemptedAt: now() });
+    this.#skipped.delete(webhook.id);
+  }
+
+  async #send({ id: webhookId, url, secret }: WebhookRecord, id: string, content: object): Promise<DeliveryOutcome> {
+    const { sender, telemetry } = this.#parts;
+    const startedAt = performance.now();
+    const body = JSON.stringify({ webhook_id: webhookId, ...content });
+    const outcome = await sender.send({ url, secret, id, body }, this.#ended.signal);
+    const milliseconds = performance.now() - startedAt;
+    const result = outcome.error === undefined ? 'delivered' : 'failed';
+    telemetry.emit({ kind: 'webhook-attempted', webhookId, outcome: result, status: outcome.status, milliseconds });
+    return outcome;
+  }
+
+  #delivered(webhook: WebhookRecord, { status }: DeliveryOutcome, events: number): WebhookProgress {
+    return {
+      failures: 0,
+      failingSince: null,
+      nextAttemptAt: 0,
+      deliveredAt: this.#parts.now(),
+      deliveredEvents: webhook.deliveredEvents + events,
+      lastStatus: status ?? null,
+      lastError: null,
+    };
+  }
+
+  #failed(webhook: WebhookRecord, { status, error = '' }: DeliveryOutcome): WebhookProgress {
+    const { limits, telemetry, now, random } = this.#parts;
+    const failures = webhook.failures + 1;
+    const failingSince = webhook.failingSince ?? now();
+    const seconds = Math.min(limits.retrySecondsMax, 2 ** Math.min(failures - 1, 30));
+    const isGivenUp = now() - failingSince >= limits.disableSeconds * 1000;
+    if (isGivenUp) telemetry.emit({ kind: 'webhook-disabled', webhookId: webhook.id, failures });
+    return {
+      // Otherwise it stays as it is: a caller may have disabled it during the attempt.
+      ...(isGivenUp ? { state: 'disabled' } : {}),
+      failures,
+      failingSince,
+      // Spread out: receivers of many webhooks come back to a few requests at a time.
+      nextAttemptAt: Math.round(now() + seconds * 1000 * (0.75 + random() / 2)),
+      lastStatus: status ?? null,
+      lastError: error,
+    };
+  }
+}

@@ -1,0 +1,160 @@
+import type { FastifyInstance } from 'fastify';
+import type { IncomingMessage } from 'node:http';
+import { ApiClient } from '../../client/api-client.ts';
+import { ServiceError } from '../../errors/service-error.ts';
+import type { McpHandler } from '../../mcp/mcp-handler.ts';
+import { isLoopback } from '../../model/address.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
+import type { HttpDependencies } from '../handle-request.ts';
+import { createLocalFetch } from '../local-fetch.ts';
+import { toErrorReply, toPublicError } from '../reply/error-reply.ts';
+import { commonHeaders } from '../reply/reply.ts';
+import { sendStream, sendWhole } from '../reply/send-reply.ts';
+import { RequestContext } from '../request-context.ts';
+import { readJsonBody } from '../request/body.ts';
+import { readHeaderCredentials, refuseDoubledHeaders } from '../request/headers.ts';
+
+export interface McpRouteSettings extends HttpDependencies {
+  readonly basePath: string;
+  readonly release: string;
+  /** That the server listens on. */
+  readonly host: string;
+  readonly mcp: { readonly enabled: boolean; readonly writes: boolean; readonly allowedHosts: readonly string[] };
+}
+
+const PATH = '/mcp';
+const OPERATION = { id: 'mcp', path: PATH };
+
+/** The Model Context Protocol over streamable HTTP, without sessions. The tools send requests to this server. */
+export function mountMcp(server: FastifyInstance, settings: McpRouteSettings): void {
+  const { release, mcp, limits, basePath } = settings;
+  const { telemetry } = settings.services;
+  if (!mcp.enabled) return;
+  const onFailure = (cause: unknown): void =>
+    telemetry.emit({ kind: 'background-failed', task: 'a tool of /mcp', cause });
+  let handler: Promise<McpHandler> | undefined;
+  // The packages behind it are loaded with the first request: most servers never get one.
+  const load = async (): Promise<McpHandler> => {
+    const { createMcp } = await import('../../mcp/mcp-handler.ts');
+    return createMcp({ release, writes: mcp.writes, limits: limits.mcp, onFailure });
+  };
+  let running = 0;
+  server.route({
+    method: 'POST',
+    url: `${basePath}${PATH}`,
+    async handler({ raw: message, id: requestId }, reply) {
+      const parts = { message, response: reply.raw, requestId, operation: OPERATION, dialect: 'lance' as const };
+      const context = new RequestContext(parts, settings);
+      running += 1;
+      try {
+        if (running > limits.mcp.requestsMax) throw tooMany(limits.mcp.requestsMax);
+        await send(context, await execute(context, server, settings, async () => (handler ??= load())), settings);
+      } catch (error) {
+        const failure = toPublicError(error);
+        const refusal = toErrorReply(failure, context);
+        context.finish(refusal.status, Buffer.byteLength(refusal.body), failure);
+        sendWhole(context, refusal, settings);
+      } finally {
+        running -= 1;
+      }
+    },
+  });
+}
+
+async function execute(
+  context: RequestContext,
+  server: FastifyInstance,
+  http: McpRouteSettings,
+  handler: () => Promise<McpHandler>,
+): Promise<Response> {
+  const { message, requestId } = context;
+  refuseDoubledHeaders(message);
+  requireOwnHost(message, http);
+  const credentials = readHeaderCredentials(message);
+  const caller = await http.authenticator.authenticate(credentials);
+  context.caller = caller.id;
+  const body = await readBody(context, http);
+  // The operation that a tool calls is counted by itself.
+  if (body['method'] !== 'tools/call')
+    context.holdQuota(http.load.quotas.enterCaller(caller, 'read', context.response));
+  const client = new ApiClient({
+    url: `http://localhost${http.basePath}`,
+    key: credentials.apiKey,
+    token: credentials.bearer,
+    fetch: createLocalFetch(server, { headers: message.headers, requestId }),
+  });
+  const request = new Request(`http://localhost${PATH}`, {
+    method: 'POST',
+    headers: readHeaders(message),
+    signal: context.signal(),
+  });
+  return (await handler()).handle({ request, body, caller, client });
+}
+
+/** Its memory is counted until it is parsed: the requests of the tools need some of the same budget. */
+async function readBody({ message, signal }: RequestContext, { load, limits }: McpRouteSettings) {
+  const lease = load.jsonMemory.lease(signal);
+  try {
+    const bytesMax = limits.mcp.requestBytesMax;
+    return await readJsonBody(message, { bytesMax, limits: limits.http, lease, keep: () => {}, readArrow: undefined });
+  } finally {
+    lease.close();
+  }
+}
+
+/** Of the protocol. */
+const HEADERS = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id', 'mcp-method', 'mcp-name'];
+
+function readHeaders({ headers }: IncomingMessage): Record<string, string> {
+  const pairs = HEADERS.flatMap((name) => (typeof headers[name] === 'string' ? [[name, headers[name]]] : []));
+  return { 'content-type': 'application/json', ...Object.fromEntries(pairs) };
+}
+
+async function send(context: RequestContext, { status, headers, body }: Response, http: McpRouteSettings) {
+  const reply = { status, headers: { ...commonHeaders(context.requestId), ...Object.fromEntries(headers) } };
+  if (body === null) {
+    context.finish(status, 0);
+    sendWhole(context, { ...reply, body: '' }, http);
+    return;
+  }
+  const outcome = await sendStream(context, { ...reply, body: { first: [], rest: body.values() } }, http);
+  const failure = outcome.failure === undefined ? undefined : toPublicError(outcome.failure);
+  context.finish(status, outcome.bytes, failure);
+}
+
+/**
+ * Against DNS rebinding, by which a web page reaches a server on the machine of its reader: a page names itself in Origin,
+ * and a name that the page chose in Host.
+ */
+function requireOwnHost({ headers }: IncomingMessage, { mcp, host, hostSuffix }: McpRouteSettings): void {
+  const isOwn = (name: string): boolean =>
+    isLoopback(name) ||
+    mcp.allowedHosts.some((allowed) => allowed.toLowerCase() === name) ||
+    (hostSuffix !== undefined && (name === hostSuffix || name.endsWith(`.${hostSuffix}`)));
+  const { origin } = headers;
+  if (origin !== undefined && !isOwn(hostOf(origin))) throw notOwn('Origin', origin);
+  const isChecked = isLoopback(host) || mcp.allowedHosts.length > 0;
+  if (isChecked && !isOwn(hostOf(`http://${headers.host}`))) throw notOwn('Host', headers.host ?? '');
+}
+
+/** Empty for what is no address, such as the origin `null` of a sandboxed page. */
+function hostOf(address: string): string {
+  return URL.canParse(address) ? new URL(address).hostname.toLowerCase() : '';
+}
+
+function notOwn(header: string, value: string): ServiceError {
+  return new ServiceError(
+    'PermissionDenied',
+    `The ${header} header is ${quoteForMessage(value)}, which is not allowed.`,
+    {
+      hint: 'An operator can allow host names with the setting mcp.allowedHosts.',
+    },
+  );
+}
+
+function tooMany(requestsMax: number): ServiceError {
+  return new ServiceError('ServiceUnavailable', `The server is already handling ${requestsMax} requests to /mcp.`, {
+    hint: 'Try again after the time in Retry-After.',
+    retryAfterSeconds: 1,
+  });
+}

@@ -1,0 +1,127 @@
+import { Type } from 'typebox';
+import type { TransactionRecord } from '../../catalog/catalog.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import { isWanted } from '../../model/events/commit.ts';
+import type { CommitFilter } from '../../model/events/commit.ts';
+import { FollowEventsQuery } from '../../wire/history/events.ts';
+import { maySee, toTransaction } from '../history/transactions.ts';
+import { defineDatabaseOperation } from '../operation.ts';
+import type { DatabaseRequest } from '../operation.ts';
+import type { Services } from '../services.ts';
+import { readEventFilter } from './event-filter.ts';
+
+const EVENT_STREAM = 'text/event-stream';
+
+export const followEvents = defineDatabaseOperation({
+  id: 'follow_events',
+  methods: ['GET'],
+  path: '/v1/events',
+  summary: 'Follow the committed writes that the caller may see, as server-sent events',
+  permission: 'see',
+  isEndless: true,
+  query: FollowEventsQuery,
+  replies: [
+    { mediaType: EVENT_STREAM, shape: Type.String(), description: 'Events as they happen; the stream does not end.' },
+  ],
+  async run(request, services) {
+    const { commitFeed } = services;
+    const filter = readEventFilter(request);
+    const cursor = readCursor(request);
+    const leave = await commitFeed.listen(request.caller.id);
+    try {
+      const after = cursor ?? (await commitFeed.newest());
+      const pieces = follow({ request, services, filter, after, leave });
+      return { kind: 'stream', mediaType: EVENT_STREAM, pieces, isLive: true };
+    } catch (error) {
+      leave();
+      throw error;
+    }
+  },
+});
+
+/** A client that reconnects by itself sends the id of the last event in the header. */
+function readCursor(request: DatabaseRequest): string | undefined {
+  const text = request.header('last-event-id') ?? request.query['cursor'];
+  if (text === undefined || text === '') return undefined;
+  if (text === 'start') return '';
+  if (/^[0-9a-z]{26}$/.test(text)) return text;
+  throw invalidInput(
+    'The cursor must be the id of an event.',
+    'Give the id of the last event that you received, or "start" for all events.',
+  );
+}
+
+interface Listener {
+  readonly request: DatabaseRequest;
+  readonly services: Services;
+  readonly filter: CommitFilter;
+  readonly after: string;
+  readonly leave: () => void;
+}
+
+/** How long a client waits before it connects again. */
+const RETRY_MILLISECONDS = 1000;
+
+/** An `id` without data moves the cursor of the client, also past events that it does not get. */
+async function* follow({ request, services, filter, after: start, leave }: Listener): AsyncGenerator<Uint8Array> {
+  const { commitFeed, limits } = services;
+  const { heartbeatSeconds, recheckSeconds } = limits.events;
+  const signal = request.signal();
+  let { caller } = request;
+  let after = start;
+  let checkedAt = performance.now();
+  let sentAt = checkedAt;
+  try {
+    yield encode(`retry: ${RETRY_MILLISECONDS}\n${toId(after)}\n`);
+    while (!commitFeed.isClosed && !signal.aborted) {
+      const now = performance.now();
+      if (now - checkedAt >= recheckSeconds * 1000) {
+        caller = (await request.reauthenticate?.()) ?? caller;
+        checkedAt = now;
+      }
+      const { records, position } = await commitFeed.read({ databaseId: request.database.id, after });
+      const hasMoved = position !== after;
+      after = position;
+      const seen = { ...request, caller };
+      const wanted = records.filter((record) => isWanted(record, filter) && maySee(seen, record));
+      const isSilent = performance.now() - sentAt >= heartbeatSeconds * 1000;
+      if (wanted.length > 0) {
+        const names = await services.catalog.callerNames(wanted.map((record) => record.caller));
+        yield encode(wanted.map((record) => toFrame(seen, record, names)).join(''));
+      } else if (isSilent) yield encode(`: heartbeat\n${toId(after)}\n`);
+      if (wanted.length > 0 || isSilent) sentAt = performance.now();
+      if (hasMoved) continue;
+      await commitFeed.wait({ after, milliseconds: Math.min(heartbeatSeconds, recheckSeconds) * 1000, signal });
+    }
+  } catch (error) {
+    if (!(error instanceof ServiceError) || error.kind !== 'Unauthenticated') throw error;
+    yield encode(`event: refused\ndata: ${JSON.stringify({ error: error.message, status: 401 })}\n\n`);
+  } finally {
+    leave();
+  }
+}
+
+const encoder = new TextEncoder();
+
+function encode(text: string): Uint8Array {
+  return encoder.encode(text);
+}
+
+/** None before the first commit of a catalog. */
+function toId(cursor: string): string {
+  return cursor === '' ? '' : `id: ${cursor}\n`;
+}
+
+/** Of records that are kept in memory, which all listeners share. */
+const frames = new WeakMap<TransactionRecord, string>();
+
+function toFrame(request: DatabaseRequest, record: TransactionRecord, names: ReadonlyMap<string, string>): string {
+  // Below a prefix, paths are shown in another way.
+  const isShared = request.prefix.length === 0;
+  const known = isShared ? frames.get(record) : undefined;
+  if (known !== undefined) return known;
+  const data = { ...toTransaction(request, record, names), database: request.database.name };
+  const frame = `id: ${record.id}\nevent: commit\ndata: ${JSON.stringify(data)}\n\n`;
+  if (isShared) frames.set(record, frame);
+  return frame;
+}

@@ -1,0 +1,73 @@
+import { quoteShell, toJsonText, toPythonLiteral, toTypeScriptLiteral } from './literals.ts';
+
+/** A request of any operation, as a program without a client library sends it. */
+export interface PlainRequest {
+  readonly method: string;
+  readonly url: string;
+  /** `arrow` stands for the bytes of the file `rows.arrow`. */
+  readonly body: object | 'arrow' | undefined;
+}
+
+const ARROW = 'application/vnd.apache.arrow.stream';
+const FILE = 'rows.arrow';
+
+export const PLAIN_SNIPPETS: Readonly<Record<string, (request: PlainRequest) => string>> = {
+  curl: ({ method, url, body }) =>
+    [
+      `curl -sS --fail-with-body -X ${method} ${quoteShell(url)}`,
+      '-H "x-api-key: $TILTYARD_KEY"',
+      ...(body === undefined ? [] : [`-H ${quoteShell(`content-type: ${mediaType(body)}`)}`]),
+      ...(body === undefined ? [] : [body === 'arrow' ? `--data-binary @${FILE}` : jsonArgument(body)]),
+    ].join(' \\\n  '),
+
+  Python: ({ method, url, body }) =>
+    [
+      'import os',
+      '',
+      'import requests',
+      '',
+      `response = requests.request(`,
+      `    ${toPythonLiteral(method)},`,
+      `    ${toPythonLiteral(url)},`,
+      `    headers={"x-api-key": os.environ["TILTYARD_KEY"]${typeEntry(body)}},`,
+      ...(body === undefined ? [] : [body === 'arrow' ? `    data=open("${FILE}", "rb"),` : pythonArgument(body)]),
+      ')',
+      'response.raise_for_status()',
+      'print(response.text)',
+    ].join('\n'),
+
+  TypeScript: ({ method, url, body }) =>
+    [
+      ...(body === 'arrow' ? ["import { readFile } from 'node:fs/promises';", ''] : []),
+      `const response = await fetch(${toTypeScriptLiteral(url)}, {`,
+      `  method: ${toTypeScriptLiteral(method)},`,
+      '  headers: {',
+      "    'x-api-key': process.env.TILTYARD_KEY ?? '',",
+      ...(body === undefined ? [] : [`    'content-type': ${toTypeScriptLiteral(mediaType(body))},`]),
+      '  },',
+      ...(body === undefined ? [] : [`  body: ${typeScriptBody(body)},`]),
+      '});',
+      'if (!response.ok) throw new Error(await response.text());',
+      'console.log(await response.text());',
+    ].join('\n'),
+};
+
+function mediaType(body: object | 'arrow'): string {
+  return body === 'arrow' ? ARROW : 'application/json';
+}
+
+function jsonArgument(body: object): string {
+  return `--data-raw ${quoteShell(toJsonText(body))}`;
+}
+
+function pythonArgument(body: object): string {
+  return `    json=${toPythonLiteral(body, '    ')},`;
+}
+
+function typeEntry(body: PlainRequest['body']): string {
+  return body === 'arrow' ? `, "content-type": "${ARROW}"` : '';
+}
+
+function typeScriptBody(body: object | 'arrow'): string {
+  return body === 'arrow' ? `await readFile('${FILE}')` : `JSON.stringify(${toTypeScriptLiteral(body, '  ')})`;
+}

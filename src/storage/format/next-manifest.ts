@@ -1,0 +1,97 @@
+import { findMessage, readManifest } from './manifest.ts';
+import { encodeBytes, encodeNumber, splitFields } from './protobuf.ts';
+
+/** Of `Manifest` in Lance's table.proto. */
+const VERSION_FIELD = 3;
+const TIMESTAMP_FIELD = 7;
+const MAX_FRAGMENT_ID_FIELD = 11;
+const TRANSACTION_FILE_FIELD = 12;
+const NEXT_ROW_ID_FIELD = 14;
+const TRANSACTION_SECTION_FIELD = 21;
+const REPLACED: readonly number[] = [
+  VERSION_FIELD,
+  TIMESTAMP_FIELD,
+  MAX_FRAGMENT_ID_FIELD,
+  TRANSACTION_FILE_FIELD,
+  NEXT_ROW_ID_FIELD,
+  TRANSACTION_SECTION_FIELD,
+];
+
+const LENGTH_BYTES = 4;
+const FORMAT_BYTES = 8;
+
+/** A commit that the service makes itself, because the engine cannot, or not exactly enough. It writes no data. */
+export interface NextCommit {
+  /** The manifest of the version that it follows. */
+  readonly base: Buffer;
+  readonly baseVersion: number;
+  /** Of the transaction. */
+  readonly uuid: string;
+  readonly nowMilliseconds: number;
+}
+
+/** A field of `Manifest` that gets other occurrences than the source has. */
+interface ChangedField {
+  readonly field: number;
+  readonly bytes: Buffer;
+}
+
+interface NextManifest extends NextCommit {
+  /** The manifest whose contents it has. */
+  readonly source: Buffer;
+  readonly transaction: Buffer;
+  readonly changed?: ChangedField;
+}
+
+/** As Lance's transaction.proto describes it. `operation` is its field with the operation. */
+export function encodeTransaction({ baseVersion, uuid }: NextCommit, operation: Buffer): Buffer {
+  return Buffer.concat([encodeNumber(1, baseVersion), encodeBytes(2, Buffer.from(uuid)), operation]);
+}
+
+export function transactionFileName({ baseVersion, uuid }: NextCommit): string {
+  return `${baseVersion}-${uuid}.txn`;
+}
+
+/** The manifest of the version right after the base. Ids of fragments and rows go on from the base: none is used twice. */
+export function encodeNextManifest(commit: NextManifest): Buffer {
+  const { source, base, baseVersion, nowMilliseconds, changed } = commit;
+  const start = findMessage(source.length, (at, length) => source.subarray(at, at + length));
+  if (start === undefined) throw new Error('The manifest is torn.');
+  const length = source.readUInt32LE(start);
+  const message = source.subarray(start + LENGTH_BYTES, start + LENGTH_BYTES + length);
+  const [old, latest] = [readManifest(source), readManifest(base)];
+  const largest = (field: number): Buffer => {
+    const isKnown = old.has(field) || latest.has(field);
+    return isKnown ? encodeNumber(field, Math.max(old.number(field), latest.number(field))) : Buffer.alloc(0);
+  };
+  const replaced = new Set(changed === undefined ? REPLACED : [...REPLACED, changed.field]);
+  const transaction = withLength(commit.transaction);
+  const manifest = Buffer.concat([
+    ...splitFields(message).flatMap(({ field, bytes }) => (replaced.has(field) ? [] : [bytes])),
+    ...(changed === undefined ? [] : [changed.bytes]),
+    encodeNumber(VERSION_FIELD, baseVersion + 1),
+    encodeBytes(TIMESTAMP_FIELD, encodeTimestamp(nowMilliseconds)),
+    largest(MAX_FRAGMENT_ID_FIELD),
+    encodeBytes(TRANSACTION_FILE_FIELD, Buffer.from(transactionFileName(commit))),
+    largest(NEXT_ROW_ID_FIELD),
+    encodeNumber(TRANSACTION_SECTION_FIELD, start),
+  ]);
+  const footer = Buffer.alloc(8);
+  footer.writeBigUInt64LE(BigInt(start + transaction.length));
+  // The sections before the message keep their places; the manifest refers to them by offset.
+  const sections = source.subarray(0, start);
+  const format = source.subarray(source.length - FORMAT_BYTES);
+  return Buffer.concat([sections, transaction, withLength(manifest), footer, format]);
+}
+
+function withLength(section: Buffer): Buffer {
+  const length = Buffer.alloc(LENGTH_BYTES);
+  length.writeUInt32LE(section.length);
+  return Buffer.concat([length, section]);
+}
+
+/** https://protobuf.dev/reference/protobuf/google.protobuf/#timestamp */
+function encodeTimestamp(milliseconds: number): Buffer {
+  const seconds = Math.floor(milliseconds / 1000);
+  return Buffer.concat([encodeNumber(1, seconds), encodeNumber(2, (milliseconds - seconds * 1000) * 1_000_000)]);
+}

@@ -1,0 +1,58 @@
+import assert from 'node:assert/strict';
+import { after, before, test } from 'node:test';
+import { Field, FixedSizeList, Float32, Int32, toStream } from '../../support/arrow-tables.ts';
+import { seededRandom } from '../../support/arrow-fixtures.ts';
+import { Client } from '../../support/client.ts';
+import { runCliOn } from '../../support/run-cli.ts';
+import { startServer } from '../../support/server.ts';
+import type { TestServer } from '../../support/server.ts';
+
+let server: TestServer;
+
+before(async () => {
+  server = await startServer();
+  const client = new Client(server.url);
+  const type = new FixedSizeList(16, new Field('item', new Float32(), true));
+  const random = seededRandom(11);
+  const vector = () => Array.from({ length: 16 }, () => random(1000) / 100);
+  await client.arrow(
+    '/v1/table/points/create',
+    toStream({ id: [new Int32(), (row) => row], vec: [type, vector] }, 900),
+  );
+  const index = { column: 'vec', index_type: 'IVF_FLAT', num_partitions: 30, distance_type: 'l2' };
+  const built = await client.post('/v1/table/points/create_index', index);
+  assert.equal(built.status, 200, built.text);
+});
+after(async () => server.close());
+
+/** For more rows than one partition has. */
+const SEARCH = ['plan', 'points', '--like', 'id = 3', '--select', 'id', '--limit', '200'];
+
+async function run(...argv: readonly string[]) {
+  const { code, out, err } = await runCliOn(server.url, [...SEARCH, ...argv]);
+  assert.equal(code, 0, err);
+  return out;
+}
+
+test('plan measures the recall of a search with an index, and says what finds the missing rows', async () => {
+  const out = await run('--nprobes', '1');
+  assert.match(out, /^Recall \d\d? % of the rows of an exact search were found$/m);
+  assert.match(out, /The index misses rows that an exact search finds/);
+  assert.match(out, /Set nprobes to 4/);
+  const reply = JSON.parse(await run('--nprobes', '1', '--json'));
+  assert.ok(reply.recall < 0.9, String(reply.recall));
+  assert.ok(reply.findings.some(({ kind }: { kind: string }) => kind === 'low-recall'));
+});
+
+test('plan has no such advice for a search that finds all, and none for one without an index', async () => {
+  const all = await run('--nprobes', '30');
+  assert.match(all, /^Recall 100 % /m);
+  assert.doesNotMatch(all, /misses rows/);
+  assert.doesNotMatch(await run('--no-index'), /Recall/);
+});
+
+test('a comparison with an exact search ends with the same advice', async () => {
+  const out = await run('--nprobes', '1', '--compare', 'no-index');
+  assert.match(out, /The index misses rows that an exact search finds/);
+  assert.doesNotMatch(await run('--nprobes', '1', '--compare', 'nprobes=2'), /misses rows/);
+});

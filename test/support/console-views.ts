@@ -1,0 +1,32 @@
+export const PRODUCTS = 'table/shop/products';
+
+/** Each main view, and what tells that all of it is there. A few rows stand for all: an audit takes long for each. */
+export const CONSOLE_VIEWS: readonly (readonly [name: string, address: string, sign: string])[] = [
+  ['tables', '', 'tr:has-text("readings")'],
+  ['a namespace', 'namespace/shop', 'text=shop@example.org'],
+  ['rows', `${PRODUCTS}?filter=id+%3C+6`, 'text=1–15 of'],
+  ['a filter with a fault', `${PRODUCTS}?filter=price+%3E+%3E+5`, '[role=alert]'],
+  ['a schema', `${PRODUCTS}?tab=schema`, 'text=demo-64'],
+  ['a comparison of versions', `${PRODUCTS}?tab=versions&from=2&to=8`, '[aria-label="Rows that differ"]'],
+  ['versions', `${PRODUCTS}?tab=versions`, 'text=spring'],
+  ['a comparison of versions', `${PRODUCTS}?tab=versions&from=6&to=7`, '.diff .badge, .diff .error-box'],
+  ['indexes', `${PRODUCTS}?tab=indexes`, 'article'],
+  ['maintenance', `${PRODUCTS}?tab=maintenance`, 'button:has-text("Run now")'],
+  ['a past version', `${PRODUCTS}?version=2&filter=id+%3C+6`, '.banner'],
+  ['loading', 'load/shop', 'text=Drop a file here'],
+  ['the choice of a table', 'lab', 'ul.card'],
+  ['results of the lab', 'lab/shop/products?search=hybrid&words=amber', '[role=grid]'],
+  ['a plan in the lab', 'lab/shop/products?search=vector&tab=plan&filter=price+%3E+5', '[role=tree]'],
+  ['a comparison in the lab', 'lab/shop/products?search=vector&tab=compare', '[aria-label="Plan B"]'],
+  ['a map in the lab', 'lab/shop/products?tab=map', '.map-frame canvas'],
+  ['a change', 'change/shop/products?set=price:price+*+2&where=id+%3C+5', 'button:has-text("exactly these")'],
+  ['an upsert', 'change/shop/products?kind=upsert', 'text=Key column'],
+  ['activity', 'activity', 'figure'],
+  ['events', 'activity/events', '.feed li'],
+  ['webhooks', 'activity/webhooks', 'text=No webhooks yet'],
+  ['nodes', 'nodes', 'table.entries'],
+  ['keys', 'access', 'table.entries'],
+  ['clients', 'access/clients', 'button:has-text("New client")'],
+  ['quotas', 'access/quotas', 'text=No quotas yet'],
+  ['grants', 'access/grants', 'button:has-text("Grant a role")'],
+];
