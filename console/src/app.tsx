@@ -1,78 +1,92 @@
 import type { ComponentType, JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
 import { ClientContext, clientOf } from './api.ts';
-import { DatabaseSwitch } from './database-switch.tsx';
-import { Button } from './parts/button.tsx';
+import { CommandCenter } from './frame/command-center.tsx';
+import { rememberTable } from './frame/recent-tables.ts';
+import { TopBar } from './frame/top-bar.tsx';
+import { forgetRecent } from './lab/queries/query-store.ts';
 import { ErrorBox } from './parts/error-box.tsx';
 import { Toasts } from './parts/toasts.tsx';
 import { go, toHash, useRoute } from './router.ts';
-import { forgetSession, keepSession, loadSession } from './session.ts';
+import type { Route, ViewProps } from './router.ts';
 import type { Session } from './session.ts';
 import { SignIn } from './sign-in.tsx';
-import { ThemeSwitch } from './theme.tsx';
+import { useSession } from './use-session.ts';
 import { VIEWS } from './views.ts';
 import type { View } from './views.ts';
-import type { ViewProps } from './router.ts';
+import { WhoProvider } from './who.tsx';
 
-export function App(): JSX.Element {
-  const [session, setSession] = useState<Session | undefined>(loadSession);
-  if (session === undefined) return <SignIn onSignedIn={setSession} />;
-  const signOut = (): void => {
-    forgetSession();
-    go(toHash(''));
-    setSession(undefined);
+export function App(): JSX.Element | null {
+  const { session, signIn, signOut, choose } = useSession(forgetTraces);
+  const [isRefused, setIsRefused] = useState(false);
+  const linked = useRoute().query.get('database');
+  useEffect(() => {
+    if (linked !== null) choose(linked);
+  }, [linked, session]);
+  if (session === 'asking') return null;
+  if (session === undefined) return <SignIn onSignedIn={signIn} isRefused={isRefused} />;
+  const leave = (wasRefused: boolean): void => {
+    setIsRefused(wasRefused);
+    if (!wasRefused) go(toHash(''));
+    signOut();
   };
-  const choose = (database: string): void => {
-    const chosen = { ...session, database };
-    keepSession(chosen);
+  const changeDatabase = (database: string): void => {
     go(toHash(''));
-    setSession(chosen);
+    choose(database);
   };
-  return <Frame session={session} onSignOut={signOut} onDatabase={choose} />;
+  const shown = linked === null ? session : { ...session, database: linked };
+  return <Frame session={shown} onLeave={leave} onDatabase={changeDatabase} />;
+}
+
+/** The next user of the browser does not see what was looked at. */
+function forgetTraces(): void {
+  forgetRecent();
+  sessionStorage.clear();
 }
 
 interface FrameProps {
   readonly session: Session;
-  readonly onSignOut: () => void;
+  readonly onLeave: (wasRefused: boolean) => void;
   readonly onDatabase: (database: string) => void;
 }
 
-function Frame({ session, onSignOut, onDatabase }: FrameProps): JSX.Element {
+function Frame({ session, onLeave, onDatabase }: FrameProps): JSX.Element {
   const route = useRoute();
   const view = VIEWS.find(({ id }) => id === route.view) ?? VIEWS[0];
-  const client = useMemo(() => clientOf(session), [session]);
+  const client = useMemo(() => clientOf(session), [session.credential, session.database]);
+  const [command, setCommand] = useState<'palette' | 'shortcuts'>();
+  useRecentTables(session, route);
+  const signOut = (): void => onLeave(false);
   return (
     <ClientContext.Provider value={client}>
-      <a class="skip" href="#main" onClick={skipToMain}>
-        Skip to the content
-      </a>
-      <header class="top">
-        <a class="brand" href={toHash('')}>
-          <img src="./icon.svg" width="20" height="20" alt="" />
-          Tiltyard
+      <WhoProvider onRefused={() => onLeave(true)}>
+        <a class="skip" href="#main" onClick={skipToMain}>
+          Skip to content
         </a>
-        <nav aria-label="Main">
-          {VIEWS.filter(({ label }) => label !== undefined).map(({ id, label }) => (
-            <a key={id} href={toHash(id)} aria-current={id === (view?.under ?? view?.id) ? 'page' : undefined}>
-              {label}
-            </a>
-          ))}
-        </nav>
-        <span class="spring" />
-        <DatabaseSwitch database={session.database} onChange={onDatabase} />
-        <ThemeSwitch />
-        <Button kind="quiet" icon="out" onClick={onSignOut}>
-          Sign out
-        </Button>
-      </header>
-      <main id="main" tabIndex={-1}>
-        {view === undefined ? null : (
-          <Loaded key={`${session.database} ${view.under ?? view.id}`} view={view} props={{ session, route }} />
-        )}
-      </main>
-      <Toasts />
+        <TopBar
+          view={view}
+          database={session.database}
+          onDatabase={onDatabase}
+          onPalette={() => setCommand('palette')}
+          onSignOut={signOut}
+        />
+        <main id="main" tabIndex={-1}>
+          {view === undefined ? null : (
+            <Loaded key={`${session.database} ${view.under ?? view.id}`} view={view} props={{ session, route }} />
+          )}
+        </main>
+        <CommandCenter command={command} database={session.database} onCommand={setCommand} onSignOut={signOut} />
+        <Toasts />
+      </WhoProvider>
     </ClientContext.Provider>
   );
+}
+
+function useRecentTables({ database }: Session, { view, segments }: Route): void {
+  useEffect(() => {
+    const [first, ...rest] = segments;
+    if (view === 'table' && first !== undefined) rememberTable(database, [first, ...rest]);
+  }, [database, view, segments.join('/')]);
 }
 
 /** The hash belongs to the router: the link must not change it. */

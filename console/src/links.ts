@@ -69,6 +69,15 @@ function readCount(text: string | null): number | undefined {
   return text !== null && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
+/** A whole address, to give to others. */
+export function linkTo(hash: string): string {
+  return new URL(hash, document.baseURI.split('#', 1)[0]).href;
+}
+
+export function tablePathOf([first, ...rest]: NamespacePath, name: string): TablePath {
+  return first === undefined ? [name] : [first, ...rest, name];
+}
+
 /** The import view with its target filled in. */
 export function loadHash(namespace: NamespacePath, table?: string): string {
   return toHash('load', namespace, table === undefined ? {} : { table });

@@ -1,6 +1,6 @@
 import { render } from 'preact';
 import { App } from './app.tsx';
-import { applyStoredTheme } from './theme.tsx';
+import { applyStoredTheme } from './frame/theme.tsx';
 
 applyStoredTheme();
 const root = document.querySelector('#app');

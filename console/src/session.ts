@@ -1,4 +1,4 @@
-/** Kept in session storage: closing the tab forgets the credential. */
+/** Kept in session storage, for reloads: closing the tab forgets the credential. */
 export interface Credential {
   readonly kind: 'key' | 'token';
   readonly text: string;
@@ -31,7 +31,7 @@ export function forgetSession(): void {
   sessionStorage.removeItem(STORED_AS);
 }
 
-function isSession(value: unknown): value is Session {
+export function isSession(value: unknown): value is Session {
   if (typeof value !== 'object' || value === null || !('credential' in value) || !('database' in value)) return false;
   const { credential, database } = value;
   if (typeof database !== 'string' || typeof credential !== 'object' || credential === null) return false;

@@ -2,16 +2,18 @@ import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { ClientError } from '../../src/client/client-error.ts';
 import { clientOf, listDatabases, pageOfNamespaces } from './api.ts';
+import { ThemeSwitch } from './frame/theme.tsx';
 import { Button } from './parts/button.tsx';
 import { ErrorBox } from './parts/error-box.tsx';
 import { TextField } from './parts/forms/field.tsx';
+import { Icon } from './parts/icon.tsx';
 import { useDocumentTitle, useTask } from './parts/use-load.ts';
-import { keepSession } from './session.ts';
 import type { Credential, Session } from './session.ts';
-import { ThemeSwitch } from './theme.tsx';
 
 interface SignInProps {
   readonly onSignedIn: (session: Session) => void;
+  /** The credential of the last session is not valid any more. */
+  readonly isRefused: boolean;
 }
 
 const USUAL_DATABASE = 'default';
@@ -21,25 +23,23 @@ const KINDS = [
     kind: 'key',
     short: 'Key',
     label: 'API key',
-    hint: 'The administrator key is in admin.key in the folder of the data.',
+    hint: 'Keys that the server creates start with ty_.',
   },
   {
     kind: 'token',
     short: 'Token',
     label: 'Bearer token',
-    hint: 'An access token of a provider that the server trusts.',
+    hint: 'From the token endpoint of this server, or from an identity provider that it trusts.',
   },
 ] as const;
 
-export function SignIn({ onSignedIn }: SignInProps): JSX.Element {
+export function SignIn({ onSignedIn, isRefused }: SignInProps): JSX.Element {
   const [kind, setKind] = useState<Credential['kind']>('key');
   const [text, setText] = useState('');
   const [database, setDatabase] = useState('');
   useDocumentTitle('Sign in');
   const task = useTask(async () => {
-    const session = await openSession({ kind, text: text.trim() }, database.trim());
-    keepSession(session);
-    onSignedIn(session);
+    onSignedIn(await openSession({ kind, text: text.trim() }, database.trim()));
   });
   const submit = (event: Event): void => {
     event.preventDefault();
@@ -54,6 +54,12 @@ export function SignIn({ onSignedIn }: SignInProps): JSX.Element {
           <h1>Tiltyard</h1>
           <ThemeSwitch />
         </header>
+        {isRefused && task.error === undefined ? (
+          <p class="note">
+            <Icon name="info" />
+            <span>Sign in again: the last key or token has expired or was revoked.</span>
+          </p>
+        ) : null}
         <div class="segments" role="radiogroup" aria-label="Sign in with">
           {KINDS.map((each) => (
             <label key={each.kind}>
@@ -77,15 +83,36 @@ export function SignIn({ onSignedIn }: SignInProps): JSX.Element {
           value={database}
           onChange={setDatabase}
           placeholder={USUAL_DATABASE}
-          hint="It can be changed later."
+          hint="You can switch later."
         />
         <ErrorBox error={task.error} />
         <Button submits kind="primary" isBusy={task.isRunning}>
           Sign in
         </Button>
-        <p class="hint">Kept until the tab is closed, and sent to this server alone.</p>
+        <p class="hint">
+          Sent only to this server. Open tabs share it; closing the last one, or signing out, forgets it.
+        </p>
+        <WhereToFindKeys />
       </form>
     </main>
+  );
+}
+
+function WhereToFindKeys(): JSX.Element {
+  return (
+    <details>
+      <summary>Where do I find a key?</summary>
+      <ul>
+        <li>
+          You run the server: its first start wrote the administrator key to <code>admin.key</code> in the data folder.
+          Print it with <code>cat data/admin.key</code>. If you set <code>TILTYARD_ADMIN_KEY</code>, use that.
+        </li>
+        <li>
+          On the server, create another: <code>tiltyard key create laptop --role reader --database default</code>
+        </li>
+        <li>Otherwise ask an administrator for a key with a role on your tables.</li>
+      </ul>
+    </details>
   );
 }
 

@@ -39,11 +39,11 @@ suite('access', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'New key' }).click();
     await page.getByLabel('Name', { exact: true }).fill('dashboard');
     await page.getByLabel('Namespace or table').fill('items');
-    await page.getByLabel('Days until it ends').fill('30');
+    await page.getByLabel('Expires after (days)').fill('30');
     await page.getByRole('button', { name: 'Create' }).click();
     made = await page.getByLabel('API key', { exact: true }).inputValue();
     assert.equal(await statusOf(made), 200);
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
     const row = page.getByRole('row', { name: /dashboard/ });
     assert.match(await row.innerText(), /reader on default \/ items/);
     assert.equal(await page.getByText(made).count(), 0);
@@ -54,15 +54,15 @@ suite('access', { skip: noBrowser }, () => {
     const { json } = await client.post('/v1/access/key/list', {});
     const { principal } = json.keys.find(({ name }: { name: string }) => name === 'dashboard');
     await open('/grants');
-    await page.getByRole('button', { name: 'Give a role' }).click();
-    await page.getByLabel('To whom').fill(principal);
+    await page.getByRole('button', { name: 'Grant a role' }).click();
+    await page.getByLabel('To', { exact: true }).fill(principal);
     await page.getByLabel('Role', { exact: true }).selectOption('writer');
-    await page.getByRole('button', { name: 'Give', exact: true }).click();
+    await page.getByRole('button', { name: 'Grant', exact: true }).click();
     const row = page.getByRole('row', { name: /dashboard.*writer/s });
     await row.waitFor();
     await takePicture(page, 'access-grants');
-    await row.getByRole('button', { name: /^Take writer on default away/ }).click();
-    await page.getByRole('button', { name: 'Take away' }).click();
+    await row.getByRole('button', { name: /^Remove writer on default from dashboard/ }).click();
+    await page.getByRole('button', { name: 'Remove', exact: true }).click();
     await row.waitFor({ state: 'detached' });
   });
 
@@ -74,7 +74,7 @@ suite('access', { skip: noBrowser }, () => {
     await page.getByLabel('Role', { exact: true }).selectOption('writer');
     await page.getByRole('button', { name: 'Create' }).click();
     assert.ok((await page.getByLabel('Client secret', { exact: true }).inputValue()).length > 20);
-    await page.getByRole('button', { name: 'I have kept it' }).click();
+    await page.getByRole('button', { name: 'Done' }).click();
     await page.getByRole('row', { name: /nightly load/ }).waitFor();
   });
 
@@ -82,9 +82,9 @@ suite('access', { skip: noBrowser }, () => {
     const { page } = browser;
     const insert = async (): Promise<number> => (await client.arrow('/v1/table/items/insert', sampleStream(5))).status;
     await open('/quotas');
-    await page.getByText('There are no quotas.').waitFor();
+    await page.getByText('No quotas yet').waitFor();
     await page.getByRole('button', { name: 'Set a quota' }).click();
-    await page.getByLabel('Of', { exact: true }).fill('database:default');
+    await page.getByLabel('Applies to', { exact: true }).fill('database:default');
     await page.getByLabel('Rows', { exact: true }).fill('1x');
     await page.getByText('Enter a whole number.').waitFor();
     await page.getByLabel('Rows', { exact: true }).fill('10');
@@ -106,7 +106,7 @@ suite('access', { skip: noBrowser }, () => {
     assert.equal(await insert(), 200);
     await page.getByRole('button', { name: 'Remove database:default' }).click();
     await page.getByRole('button', { name: 'Remove', exact: true }).click();
-    await page.getByText('There are no quotas.').waitFor();
+    await page.getByText('No quotas yet').waitFor();
   });
 
   test('a key that is revoked, after a question, no longer works', async () => {
@@ -115,7 +115,7 @@ suite('access', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Revoke dashboard' }).click();
     assert.equal(await statusOf(made), 200);
     await page.getByRole('button', { name: 'Revoke', exact: true }).click();
-    await page.getByText('dashboard is revoked.').waitFor();
+    await page.getByText('Revoked dashboard.').waitFor();
     assert.equal(await statusOf(made), 401);
     await takePicture(page, 'access-keys');
   });

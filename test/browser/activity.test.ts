@@ -63,7 +63,7 @@ suite('activity', { skip: noBrowser }, () => {
     await takePicture(page, 'activity');
     isOver = true;
     await work;
-    const commits = page.getByRole('region', { name: 'Who did what' });
+    const commits = page.getByRole('region', { name: 'Changes' });
     await commits
       .getByText(/update table/)
       .first()
@@ -86,7 +86,7 @@ suite('activity', { skip: noBrowser }, () => {
     assert.equal(await masked.getByRole('link', { name: 'Open in the lab' }).count(), 0);
     const whole = list.getByRole('row', { name: /price DESC/ });
     await whole.getByRole('button', { name: /^Plan of the query of items/ }).click();
-    const dialog = page.getByRole('dialog', { name: 'A query of items' });
+    const dialog = page.getByRole('dialog', { name: 'Query of items' });
     await dialog.getByRole('tree', { name: 'Plan' }).waitFor();
     assert.ok((await dialog.getByRole('treeitem').count()) > 1);
     await takePicture(page, 'slow-query');
@@ -99,11 +99,24 @@ suite('activity', { skip: noBrowser }, () => {
     await chart('Requests').waitFor();
   });
 
+  test('the charts keep what they measured when the page is loaded again', async () => {
+    const { page } = browser;
+    const path = chart('Memory').locator('path.line');
+    await page.waitForFunction(
+      `document.querySelector('figure:last-of-type path.line').getAttribute('d').includes('L')`,
+    );
+    await page.route('**/metrics', async () => new Promise<void>(() => {}));
+    await page.reload();
+    await chart('Memory').waitFor();
+    assert.match((await path.getAttribute('d')) ?? '', /^M.*L/);
+    await page.unroute('**/metrics');
+  });
+
   test('the same figures can be read as a table', async () => {
     const { page } = browser;
-    await page.getByRole('button', { name: 'As a table' }).click();
-    await page.getByRole('row', { name: /^Requests: answered/ }).waitFor();
-    await page.getByRole('button', { name: 'As a table' }).click();
+    await page.getByRole('button', { name: 'Show as table' }).click();
+    await page.getByRole('row', { name: /^Requests: succeeded/ }).waitFor();
+    await page.getByRole('button', { name: 'Show as table' }).click();
   });
 
   test('it asks every two seconds, and paused for nothing more', async () => {
@@ -116,7 +129,7 @@ suite('activity', { skip: noBrowser }, () => {
     await page.clock.runFor(6000);
     assert.ok(asked >= 4, `asked ${asked} times`);
     await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByText('paused').waitFor();
+    await page.getByText('Paused').waitFor();
     const before = asked;
     await page.clock.runFor(20_000);
     assert.equal(asked, before);
@@ -128,9 +141,9 @@ suite('activity', { skip: noBrowser }, () => {
     const other = await openConsole(json.key);
     try {
       await other.page.goto(`${server.url}/ui/#/activity`);
-      await other.page.getByText(/figures of the server are for its administrators/).waitFor();
+      await other.page.getByText(/Charts are shown to server administrators/).waitFor();
       await other.page
-        .getByRole('region', { name: 'Who did what' })
+        .getByRole('region', { name: 'Changes' })
         .getByText(/update table/)
         .first()
         .waitFor();

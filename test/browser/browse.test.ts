@@ -30,7 +30,7 @@ test('a namespace opens in the tree, and its tables show their numbers', { skip:
   await page.getByRole('treeitem', { name: 'products' }).waitFor();
   const row = page.getByRole('row', { name: /products/ });
   await row.getByText('2,547').waitFor();
-  assert.match(await row.innerText(), /kB|MB/);
+  assert.match(await row.innerText(), /KiB|MiB/);
   assert.match(await page.getByLabel('Properties').innerText(), /shop@example\.org/);
   await page
     .getByRole('row', { name: /returns/ })
@@ -68,7 +68,11 @@ test('a namespace is created, and dropped after its name was typed', { skip: noB
   await page.getByLabel('Name', { exact: true }).fill('drafts');
   await page.getByRole('button', { name: 'Create' }).click();
   await page.getByRole('heading', { name: 'drafts' }).waitFor();
-  await page.getByRole('heading', { name: 'No tables here yet' }).waitFor();
+  await page.getByRole('heading', { name: 'Create the first table' }).waitFor();
+  const nothing = page.getByRole('treeitem', { name: 'No tables yet' });
+  const look = 'getComputedStyle(document.querySelector(".tree .row.note"))';
+  await nothing.waitFor();
+  assert.equal(await page.evaluate(`${look}.borderTopWidth + ${look}.backgroundColor`), '0pxrgba(0, 0, 0, 0)');
   await page.getByRole('button', { name: 'Drop' }).click();
   const drop = page.getByRole('dialog').getByRole('button', { name: 'Drop' });
   assert.ok(await drop.isDisabled());

@@ -52,7 +52,7 @@ suite('changing rows', { skip: noBrowser }, () => {
     await page.getByRole('heading', { name: '30 rows updated' }).waitFor();
     assert.equal(await price(2), 6);
     await page.getByRole('button', { name: 'Undo' }).click();
-    await page.getByText(/^Undone: version \d+ has the contents of version 1 again/).waitFor();
+    await page.getByText(/^Undone: version \d+ has the same contents as version 1/).waitFor();
     assert.equal(await price(2), 3);
   });
 
@@ -71,7 +71,7 @@ suite('changing rows', { skip: noBrowser }, () => {
   test('a table that somebody else changed meanwhile is left alone', async () => {
     const { page } = browser;
     await open('/items?kind=delete&where=id+%3E+50');
-    await page.getByRole('heading', { name: '9 rows would go' }).waitFor();
+    await page.getByRole('heading', { name: '9 rows would be deleted' }).waitFor();
     const before = await count();
     await client.post('/v1/table/items/update', { updates: [['price', '0']], predicate: 'id = 55' });
     await page.getByRole('button', { name: 'Delete exactly these 9 rows' }).click();
@@ -94,7 +94,7 @@ suite('changing rows', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Preview' }).click();
     await page.getByRole('region', { name: 'Preview' }).getByText('trial', { exact: true }).waitFor();
     await page.getByRole('button', { name: 'Update exactly these 3 rows' }).click();
-    await page.getByText(/^The branch trial is at version/).waitFor();
+    await page.getByText(/^The branch trial is now at version/).waitFor();
     assert.deepEqual([await on({ branch: 'trial' }), await on({})], [3, 0]);
     await page.getByRole('button', { name: 'Undo' }).click();
     await page.getByText(/^Undone/).waitFor();

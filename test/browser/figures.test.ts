@@ -23,6 +23,21 @@ const TREE_CLICK = `new Promise((resolve) => {
   look();
 })`;
 
+/** From a click on a tab of a table to the frame in which it is the current one and its content stands. */
+const TAB_CLICK = (tab: string, sign: string): string => `new Promise((resolve) => {
+  const start = performance.now();
+  const look = () => (document.querySelector(${JSON.stringify(sign)}) === null
+    ? requestAnimationFrame(look)
+    : requestAnimationFrame(() => resolve(performance.now() - start)));
+  [...document.querySelectorAll('.tabs a')].find((link) => link.textContent === '${tab}').click();
+  look();
+})`;
+const TABS = [
+  ['Schema', '.schema'],
+  ['Versions', '.timeline li'],
+  ['Rows', '[role=gridcell]'],
+] as const;
+
 test('the first view needs at most 300 kB of compressed script', { skip: noBrowser }, async (t) => {
   const server = await startServer();
   t.after(async () => server.close());
@@ -41,9 +56,17 @@ test('the first view needs at most 300 kB of compressed script', { skip: noBrows
     await page.getByRole('treeitem', { name: 'shop' }).waitFor();
     clicks.push(Number(await page.evaluate(TREE_CLICK)));
   }
+  await page.goto(`${server.url}/ui/#/table/shop/products`);
+  await page.getByRole('grid').waitFor();
+  const switches: string[] = [];
+  for (const [tab, sign] of TABS) {
+    const milliseconds = Number(await page.evaluate(TAB_CLICK(tab, sign)));
+    switches.push(`${tab} ${milliseconds.toFixed(0)} ms`);
+  }
   clicks.sort((one, other) => one - other);
   t.diagnostic(`first paint ${Math.round(paint)} ms`);
   t.diagnostic(`script of the first view ${(bytes / 1000).toFixed(1)} kB compressed`);
   t.diagnostic(`tree click ${(clicks[CLICKS / 2] ?? 0).toFixed(0)} ms, at worst ${(clicks.at(-1) ?? 0).toFixed(0)} ms`);
+  t.diagnostic(`tab switch: ${switches.join(', ')}`);
   assert.ok(bytes > 0 && bytes <= SCRIPT_BYTES_MAX, `${bytes} bytes`);
 });

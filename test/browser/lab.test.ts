@@ -1,10 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { Field, FixedSizeList, Float32, Int32, Utf8, toStream } from '../support/arrow-tables.ts';
+import type { Column } from '../support/arrow-tables.ts';
 import { noBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
-import { takePicture } from '../support/console.ts';
+import { PRODUCTS, takePicture } from '../support/console.ts';
 import { openConsole } from '../support/console-page.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
@@ -63,6 +64,20 @@ suite('the lab', { skip: noBrowser }, () => {
     assert.match(await page.getByRole('alert').first().innerText(), /filter/i);
   });
 
+  test('a reader sees what would be better, and why the button for it is grey', async () => {
+    const grants = [{ role: 'reader', database: 'default' }];
+    const { json } = await client.post('/v1/access/key/create', { name: 'reports', grants });
+    const reader = await openConsole(json.key);
+    try {
+      await reader.page.goto(`${server.url}/ui/#/lab/stones?search=vector&tab=plan&columns=id`);
+      const button = reader.page.getByRole('button', { name: 'Create an index of type IVF_PQ on vec' });
+      await button.and(reader.page.locator('[aria-disabled=true]')).waitFor();
+      assert.equal(await button.getAttribute('title'), 'Needs the writer role on stones.');
+    } finally {
+      await reader.close();
+    }
+  });
+
   test('a search without an index is found out, mended with one button, and found well', async () => {
     const { page } = browser;
     await open('/stones?search=vector&tab=plan&columns=id%2C+title');
@@ -71,7 +86,7 @@ suite('the lab', { skip: noBrowser }, () => {
     const tree = page.getByRole('tree', { name: 'Plan' });
     assert.match((await tree.getByRole('treeitem').allTextContents()).join(' '), /Compare vectors/);
     await takePicture(page, 'lab-plan');
-    await findings.getByRole('button', { name: 'Build an index (IVF_PQ) on vec' }).click();
+    await findings.getByRole('button', { name: 'Create an index of type IVF_PQ on vec' }).click();
     await page.getByRole('treeitem', { name: /Search the vector index/ }).waitFor({ timeout: 60_000 });
     assert.equal(await findings.getByText('No vector index was used').count(), 0);
     assert.match(await page.getByText(/^recall \d+ %$/).innerText(), /recall/);
@@ -85,10 +100,9 @@ suite('the lab', { skip: noBrowser }, () => {
     const top = tree.getByRole('treeitem').first();
     await top.focus();
     await page.keyboard.press('ArrowDown');
-    const focused = async (): Promise<string | null> => page.locator(':focus').getAttribute('aria-level');
-    assert.equal(await focused(), '2');
+    await tree.locator('[aria-level="2"]:focus').waitFor();
     await page.keyboard.press('ArrowUp');
-    assert.equal(await focused(), '1');
+    await tree.locator('[aria-level="1"]:focus').waitFor();
     await page.getByRole('radiogroup', { name: 'How to show the plan' }).getByText('Outline').click();
     await page
       .getByRole('row', { name: /Search the vector index/ })
@@ -101,7 +115,7 @@ suite('the lab', { skip: noBrowser }, () => {
     await open('/stones?search=vector&tab=plan&columns=id&filter=shelf+%3D+7&prefilter=');
     await page.getByRole('button', { name: 'Filter before the search' }).click();
     await page.waitForURL((url) => !url.hash.includes('prefilter='));
-    await page.getByText('The filter left fewer rows than you asked for').waitFor({ state: 'detached' });
+    await page.getByText('The filter left fewer rows than requested').waitFor({ state: 'detached' });
     assert.equal(await page.getByLabel('Filter before the search').isChecked(), true);
   });
 
@@ -118,11 +132,11 @@ suite('the lab', { skip: noBrowser }, () => {
   test('a search by words, and by both, has its plan', async () => {
     const { page } = browser;
     await open('/stones?search=text&words=amber&wordsColumn=title&tab=plan&columns=id');
-    await page.getByText('Full text was searched without an index').waitFor();
-    await page.getByRole('button', { name: 'Build a full-text index on title' }).click();
-    await page.getByRole('treeitem', { name: /Search the text index/ }).waitFor({ timeout: 60_000 });
+    await page.getByText('The full-text search used no index').waitFor();
+    await page.getByRole('button', { name: 'Create a full-text index on title' }).click();
+    await page.getByRole('treeitem', { name: /Search the full-text index/ }).waitFor({ timeout: 60_000 });
     await open('/stones?search=hybrid&words=amber&tab=plan&columns=id');
-    await page.getByRole('treeitem', { name: /Fuse both rankings/ }).waitFor();
+    await page.getByRole('treeitem', { name: /Combine both rankings/ }).waitFor();
     await takePicture(page, 'lab-hybrid');
   });
 
@@ -131,7 +145,7 @@ suite('the lab', { skip: noBrowser }, () => {
     await client.arrow('/v1/table/stones/insert', stones(3000));
     await open('/stones?search=vector&tab=plan&columns=id');
     await page.getByText('Some rows are not in the index').waitFor();
-    await page.getByRole('button', { name: 'Bring the index vec_idx up to date' }).click();
+    await page.getByRole('button', { name: 'Refresh the index vec_idx' }).click();
     await page.getByText('Some rows are not in the index').waitFor({ state: 'detached', timeout: 60_000 });
   });
 
@@ -166,6 +180,54 @@ suite('the lab', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Run' }).click();
     await page.waitForURL(/fast=1/);
     await first.filter({ hasNotText: '70000' }).waitFor();
+  });
+
+  test('rows of another kind of search are not shown, and missing search text is asked for', async () => {
+    const { page } = browser;
+    await open('/stones?columns=id');
+    const grid = page.getByRole('grid', { name: 'Results' });
+    await grid.waitFor();
+    await page.getByRole('radiogroup', { name: 'Search' }).getByText('Text').click();
+    await page.getByRole('heading', { name: 'Run the query to see its result' }).waitFor();
+    assert.equal(await grid.count(), 0);
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByRole('heading', { name: 'Enter search text.' }).waitFor();
+    assert.equal(await page.getByLabel('Search text').getAttribute('aria-invalid'), 'true');
+    assert.equal(await grid.count(), 0);
+    await page.getByRole('radiogroup', { name: 'Search' }).getByText('Scan').click();
+    await page.getByRole('button', { name: 'Run' }).click();
+    await grid.waitFor();
+    await page.getByLabel('Rows (k)').fill('3');
+    await page.getByText('The query has changed. Run it to update the result.').waitFor();
+    await page.getByRole('button', { name: 'Run' }).click();
+    await page.getByText('3 rows').waitFor();
+    assert.equal(await page.getByText('The query has changed').count(), 0);
+  });
+
+  test('pictures and long texts are shown as in the rows of the table', async () => {
+    const { page } = browser;
+    const { photo } = PRODUCTS;
+    assert.ok(photo !== undefined);
+    const note: Column = [new Utf8(), () => 'long '.repeat(200)];
+    await client.arrow('/v1/table/album/create', toStream({ id: [new Int32(), (row) => row], photo, note }, 4));
+    await open('/album');
+    const grid = page.getByRole('grid', { name: 'Results' });
+    await grid.locator('img').first().waitFor();
+    assert.equal(await grid.locator('img').count(), 3);
+    assert.ok((await grid.locator('tbody tr').first().innerText()).length < 300);
+    await grid.locator('tbody tr').first().locator('td').nth(1).dblclick();
+    await page.getByRole('dialog', { name: 'photo' }).locator('img.picture').waitFor();
+  });
+
+  test('a comparison with a low recall says so, and does not call the plan good', async () => {
+    const { page } = browser;
+    await open('/stones?search=vector&tab=compare&columns=id&nprobes=1&k=100');
+    const recall = await page.getByRole('row', { name: /^Recall/ }).innerText();
+    const share = Number(/(\d+) %/.exec(recall)?.[1]);
+    const findings = page.getByRole('region', { name: 'Findings' });
+    await findings.waitFor();
+    if (share < 90) assert.equal(await findings.getByText('No problems found').count(), 0);
+    assert.ok(share < 90, recall);
   });
 
   test('several vectors are searched for at once, and each row tells which found it', async () => {

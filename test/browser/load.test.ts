@@ -1,6 +1,11 @@
 import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
+import { Field, Schema } from 'apache-arrow';
 import type { Page } from 'playwright-core';
+import { makeBatch } from '../../src/formats/row-batches.ts';
+import { buildData } from '../../src/formats/types/build-data.ts';
+import { parseType } from '../../src/formats/types/type-text.ts';
+import { writeRows } from '../../src/formats/write-rows.ts';
 import { toStream } from '../support/arrow-tables.ts';
 import { noBrowser, openBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
@@ -68,7 +73,7 @@ test('a CSV file is loaded with names and types of one’s choice', { skip: noBr
     .waitFor();
   await takePicture(page, 'load');
   await page.getByRole('button', { name: 'Load', exact: true }).click();
-  await page.getByRole('heading', { name: '3,000 rows in shop / visits' }).waitFor();
+  await page.getByRole('heading', { name: /^Imported 3,000 rows .* into shop \/ visits in/ }).waitFor();
   await page.getByRole('link', { name: 'Open the table' }).click();
   await page.getByText('1–100 of 3,000').waitFor();
   const { json } = await client.post('/v1/table/shop$visits/describe', {});
@@ -93,7 +98,7 @@ test('a taken name is refused, and the same rows can be appended', { skip: noBro
   const lines = Array.from({ length: 20 }, (_unused, row) => JSON.stringify({ id: row, name: `n${row}` })).join('\n');
   await choose('notes.ndjson', lines);
   await page.getByRole('button', { name: 'Load', exact: true }).click();
-  await page.getByRole('heading', { name: '20 rows in shop / notes' }).waitFor();
+  await page.getByRole('heading', { name: /^Imported 20 rows .* into shop \/ notes in/ }).waitFor();
   await choose('notes.ndjson', lines);
   await page.getByRole('button', { name: 'Load', exact: true }).click();
   assert.match(await page.getByRole('alert').innerText(), /exists/);
@@ -118,13 +123,68 @@ test('a file is dropped on the page, and read', { skip: noBrowser }, async () =>
   await zone.dispatchEvent('drop', { dataTransfer: dropped });
   await page.getByRole('grid', { name: 'First rows' }).getByText('basalt').waitFor();
   await page.getByRole('button', { name: 'Load', exact: true }).click();
-  await page.getByRole('heading', { name: '2 rows in shop / dropped' }).waitFor();
+  await page.getByRole('heading', { name: /^Imported 2 rows .* into shop \/ dropped in/ }).waitFor();
+});
+
+async function embeddingsFile(): Promise<Uint8Array> {
+  const schema = new Schema([
+    new Field('id', parseType('int64'), true),
+    new Field('embedding', parseType('list<float32>'), true),
+  ]);
+  const rows = Array.from({ length: 300 }, (_unused, row) => row);
+  const children = [
+    buildData(parseType('int64'), rows),
+    buildData(
+      parseType('list<float32>'),
+      rows.map((row) => Array.from({ length: 16 }, (_unused, at) => ((row * 7 + at * 3) % 11) / 11)),
+    ),
+  ];
+  const pieces: Uint8Array[] = [];
+  for await (const piece of writeRows('parquet', schema, [makeBatch(schema, children, rows.length)]))
+    pieces.push(piece);
+  return Buffer.concat(pieces);
+}
+
+test(
+  'a Parquet file shows what its columns will be and why, and its vectors get an index',
+  { skip: noBrowser },
+  async () => {
+    await choose('embeddings.parquet', await embeddingsFile());
+    assert.equal(await page.getByLabel('Type of embedding').inputValue(), 'float32[16]');
+    await page.getByText('Found: list<float32> in the file; the first 300 lists have 16 values.').waitFor();
+    await page.getByText('Sends 300 rows of 2 columns, 1 vector among them.').waitFor();
+    const vectors = page.getByRole('switch', { name: 'embedding as vectors' });
+    await vectors.uncheck();
+    assert.equal(await page.getByLabel('Type of embedding').inputValue(), 'list<float32>');
+    await vectors.check();
+    await page.setViewportSize({ width: 390, height: 844 });
+    const overflow = 'document.querySelector(".load").scrollWidth - document.querySelector(".load").clientWidth';
+    assert.equal(await page.evaluate(overflow), 0);
+    await page.setViewportSize({ width: 1440, height: 900 });
+    await page.getByRole('button', { name: 'Load', exact: true }).click();
+    await page.getByRole('heading', { name: /^Imported 300 rows .* into shop \/ embeddings in/ }).waitFor();
+    await page.getByRole('button', { name: 'Build an index on embedding' }).click();
+    await page.getByText('embedding has an index.').waitFor();
+    const { json } = await client.post('/v1/table/shop$embeddings/index/list', {});
+    assert.deepEqual(json.indexes[0].columns, ['embedding']);
+  },
+);
+
+test('lists that were loaded as lists become vectors with one click', { skip: noBrowser }, async () => {
+  await choose('lists.parquet', await embeddingsFile());
+  await page.getByRole('switch', { name: 'embedding as vectors' }).uncheck();
+  await page.getByRole('button', { name: 'Load', exact: true }).click();
+  await page.getByRole('link', { name: 'Open the table' }).click();
+  await page.goto(`${server.url}/ui/#/table/shop/lists?tab=schema`);
+  await page.getByRole('button', { name: 'Make vectors' }).click();
+  await page.getByText(/embedding now holds vectors of 16 values/).waitFor();
+  await page.getByRole('table', { name: 'Fields' }).getByText('float32[16]').waitFor();
 });
 
 test('an Arrow stream is loaded as it is, vectors and bytes too', { skip: noBrowser }, async () => {
   await choose('goods.arrow', toStream(PRODUCTS, 50));
   await page.getByRole('button', { name: 'Load', exact: true }).click();
-  await page.getByRole('heading', { name: '50 rows in shop / goods' }).waitFor();
+  await page.getByRole('heading', { name: /^Imported 50 rows .* into shop \/ goods in/ }).waitFor();
   const { json } = await client.post('/v1/table/shop$goods/describe', {});
   assert.equal(json.schema.fields.length, Object.keys(PRODUCTS).length);
   assert.deepEqual(

@@ -32,10 +32,10 @@ suite('the nodes of one server', { skip: noBrowser }, () => {
 
   test('are this one, which serves alone and has taken nothing over', async () => {
     const { page } = browser;
-    const row = page.getByRole('row', { name: /127\.0\.0\.1:\d+ answered/ });
+    const row = page.getByRole('row', { name: /127\.0\.0\.1:\d+ this node/ });
     await row.getByText('alive').waitFor();
-    await row.getByText('serves alone').waitFor();
-    await page.getByRole('region', { name: 'Takeovers' }).getByText('No table was taken over').waitFor();
+    await row.getByText('single node').waitFor();
+    await page.getByRole('region', { name: 'Takeovers' }).getByText('No takeovers').waitFor();
     assert.equal(await page.getByRole('table').getByRole('row').count(), 2);
     assert.equal(await page.title(), 'Nodes · Tiltyard');
   });
@@ -46,11 +46,11 @@ suite('the nodes of one server', { skip: noBrowser }, () => {
     page.on('request', (request) => (asked += request.url().endsWith('/v1/nodes/list') ? 1 : 0));
     await page.clock.install();
     await page.reload();
-    await page.getByText('serves alone').waitFor();
+    await page.getByText('single node').waitFor();
     await page.clock.runFor(11_000);
     assert.ok(asked >= 3, `asked ${asked} times`);
     await page.getByRole('button', { name: 'Pause' }).click();
-    await page.getByText('paused').waitFor();
+    await page.getByText('Paused').waitFor();
     const before = asked;
     await page.clock.runFor(20_000);
     assert.equal(asked, before);
@@ -62,7 +62,7 @@ suite('the nodes of one server', { skip: noBrowser }, () => {
     const other = await openConsole(json.key);
     try {
       await other.page.goto(`${server.url}/ui/#/nodes`);
-      await other.page.getByText('The nodes are shown to administrators of the server.').waitFor();
+      await other.page.getByText(/Nodes are shown to server administrators/).waitFor();
       assert.equal(await other.page.getByRole('table').count(), 0);
     } finally {
       await other.close();
@@ -99,13 +99,13 @@ suite('the nodes of a cluster', { skip: noBrowser === false ? skipCluster : noBr
       page.getByRole('row').filter({ hasText: fromPeers.url }),
     );
     assert.ok(owner !== undefined && other !== undefined);
-    await other.getByText('answered').waitFor();
+    await other.getByText('this node').waitFor();
     const cells = await owner.getByRole('cell').allInnerTexts();
     assert.deepEqual([cells[0], cells[3], cells[4]], ['alive', '1', '0']);
     await cluster.node(0).kill();
     const client = new Client(cluster.node(1).url);
     await eventually(async () => (await client.post('/v1/table/items/delete', { predicate: 'id = 1' })).status === 200);
-    await owner.getByText('silent').waitFor();
+    await owner.getByText('not responding').waitFor();
     await page
       .getByRole('region', { name: 'Takeovers' })
       .getByText(/default items from .+ by .+/)

@@ -3,6 +3,7 @@ import test, { after, before } from 'node:test';
 import { noBrowser, openBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
+import { signIn, signOut } from '../support/console.ts';
 import { ADMIN_KEY, startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -46,8 +47,7 @@ test('who is signed in stays so when the page is loaded again, until signing out
   const { page } = browser;
   await page.reload();
   await page.getByRole('navigation', { name: 'Main' }).waitFor();
-  await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByLabel('API key').waitFor();
+  await signOut(page);
   await page.reload();
   await page.getByLabel('API key').waitFor();
 });
@@ -80,8 +80,7 @@ test('a token of the server’s own endpoint lets in, and an altered one does no
   assert.equal(request.headers()['x-api-key'], undefined);
   await page.getByRole('navigation', { name: 'Main' }).waitFor();
   await page.getByRole('heading', { name: 'default' }).waitFor();
-  await page.getByRole('button', { name: 'Sign out' }).click();
-  await page.getByLabel('API key').waitFor();
+  await signOut(page);
 });
 
 test('a database that is not there is refused at sign-in', { skip: noBrowser }, async () => {
@@ -103,4 +102,49 @@ test('the theme goes from system to light to dark, and is remembered', { skip: n
   await page.reload();
   await page.getByLabel('API key').waitFor();
   assert.equal(await theme(), 'dark');
+});
+
+test(
+  'a new tab is signed in by another one, no storage that outlives a tab has the key, and all sign out together',
+  { skip: noBrowser },
+  async () => {
+    const { page } = browser;
+    await signIn(page, server.url);
+    const second = await page.context().newPage();
+    await second.goto(`${server.url}/ui/#/activity`);
+    await second.getByRole('heading', { name: 'Activity' }).waitFor();
+    const kept = String(await second.evaluate('JSON.stringify(localStorage) + document.cookie'));
+    assert.doesNotMatch(kept, new RegExp(ADMIN_KEY));
+    await signOut(second);
+    await page.getByLabel('API key').waitFor();
+    await signIn(page, server.url);
+    await second.getByRole('navigation', { name: 'Main' }).waitFor();
+    await page.close();
+    await second.reload();
+    await second.getByRole('navigation', { name: 'Main' }).waitFor();
+    await signOut(second);
+    await second.reload();
+    await second.getByLabel('API key').waitFor();
+  },
+);
+
+test('who opens the form learns where keys are', { skip: noBrowser }, async () => {
+  const page = await browser.page.context().newPage();
+  await page.goto(`${server.url}/ui/`);
+  await page.getByText('Where do I find a key?').click();
+  await page.getByText('cat data/admin.key').waitFor();
+});
+
+test('a key that is revoked while it is used leads back to the form, which says so', { skip: noBrowser }, async () => {
+  const page = await browser.page.context().newPage();
+  const client = new Client(server.url);
+  const grants = [{ role: 'reader', database: 'default' }];
+  const { json } = await client.post('/v1/access/key/create', { name: 'visitor', grants });
+  await page.goto(`${server.url}/ui/`);
+  await page.getByLabel('API key').fill(json.key);
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await page.getByRole('button', { name: 'visitor' }).waitFor();
+  await client.post('/v1/access/key/revoke', { key_id: json.id });
+  await page.reload();
+  await page.getByText(/Sign in again/).waitFor();
 });

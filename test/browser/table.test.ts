@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { readFile } from 'node:fs/promises';
 import test, { after, before } from 'node:test';
-import { tableFromIPC } from 'apache-arrow';
+import { Utf8, tableFromIPC } from 'apache-arrow';
 import type { Page } from 'playwright-core';
+import { toStream } from '../support/arrow-tables.ts';
 import { noBrowser, openBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
-import { fillShop, signIn, takePicture } from '../support/console.ts';
+import { PRODUCTS, fillShop, signIn, takePicture } from '../support/console.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -41,6 +42,7 @@ test('rows are paged, sorted and filtered by the server', { skip: noBrowser }, a
   await open('');
   const grid = page.getByRole('grid');
   await page.getByText('1–100 of 2,547').waitFor();
+  await grid.locator('tbody tr').nth(99).waitFor();
   assert.equal(await grid.locator('tbody tr').count(), 100);
   assert.ok((await grid.locator('svg.sparkline').count()) > 0, 'vectors are drawn');
   assert.ok((await grid.locator('img').count()) > 0, 'pictures are shown');
@@ -111,7 +113,7 @@ test('a tag or a branch is chosen, stands in the address, and keeps filter and p
   assert.match(page.url(), /tag=spring&filter=/);
   await page.reload();
   await page.getByText(/of 20$/).waitFor();
-  await page.getByRole('link', { name: 'To the latest' }).click();
+  await page.getByRole('link', { name: 'Go to the latest' }).click();
   await page.getByText(/of 27$/).waitFor();
   await page.getByRole('link', { name: 'Schema' }).click();
   await page.getByRole('button', { name: /main · latest/ }).click();
@@ -121,16 +123,19 @@ test('a tag or a branch is chosen, stands in the address, and keeps filter and p
   await open('?tag=never');
   assert.match(await page.getByRole('alert').innerText(), /no tag never/);
   await open('?page=999');
-  await page.getByRole('button', { name: 'To the first page' }).click();
+  await page.getByRole('button', { name: 'Go to the first page' }).click();
   await page.getByText('1–100 of 2,547').waitFor();
 });
 
-test('a fault in a filter is told where it stands', { skip: noBrowser }, async () => {
+test('a fault in a filter is told where it stands, and the rows before it stay', { skip: noBrowser }, async () => {
   await open('');
+  await page.getByText('1–100 of 2,547').waitFor();
   await page.getByRole('textbox', { name: 'Filter' }).fill('price > > 5');
   await page.keyboard.press('Enter');
   const fault = page.getByRole('alert');
   await fault.waitFor();
+  await page.getByRole('grid').locator('tbody tr').nth(99).waitFor();
+  await page.getByText('1–100 of 2,547').waitFor();
   assert.match(await fault.innerText(), /at character 9/);
   assert.equal(await page.locator('.sql-box mark').innerText(), '>');
   await page.getByRole('button', { name: 'Help on filters' }).click();
@@ -140,6 +145,25 @@ test('a fault in a filter is told where it stands', { skip: noBrowser }, async (
   await page.getByRole('heading', { name: 'Filters are SQL expressions' }).waitFor({ state: 'detached' });
   await page.getByRole('button', { name: 'Clear the filter' }).click();
   await page.getByText('1–100 of 2,547').waitFor();
+});
+
+test('coming back to the rows shows them at once, before the server has answered', { skip: noBrowser }, async () => {
+  await open('');
+  const rows = page.getByRole('grid').locator('tbody tr');
+  await rows.nth(99).waitFor();
+  await page.getByRole('link', { name: 'Schema' }).click();
+  await page.getByText('demo-64').waitFor();
+  const held: (() => void)[] = [];
+  await page.route('**/query', async (route) => {
+    await new Promise<void>((resolve) => held.push(resolve));
+    await route.continue();
+  });
+  await page.getByRole('link', { name: 'Rows' }).click();
+  await rows.nth(99).waitFor();
+  await page.locator('.grid-frame.dim').waitFor();
+  for (const release of held) release();
+  await page.locator('.grid-frame:not(.dim)').waitFor();
+  await page.unroute('**/query');
 });
 
 test('the grid is walked with arrow keys, and Enter shows a value in full', { skip: noBrowser }, async () => {
@@ -152,7 +176,33 @@ test('the grid is walked with arrow keys, and Enter shows a value in full', { sk
   await dialog.getByText('64 dimensions').waitFor();
   await page.keyboard.press('Escape');
   await dialog.waitFor({ state: 'detached' });
-  assert.equal(await page.locator(':focus').getAttribute('data-cell'), '1:4');
+  await page.locator('[data-cell="1:4"]:focus').waitFor();
+});
+
+test('the first column stays in view, a picture and a long text are shown in full', { skip: noBrowser }, async () => {
+  await client.arrow(
+    '/v1/table/shop$notes/create',
+    toStream({ ...PRODUCTS, note: [new Utf8(), (row) => `${'a long story '.repeat(400)}${row}`] }, 3),
+  );
+  await page.goto(`${server.url}/ui/#/table/shop/notes`);
+  const first = page.locator('[data-cell="0:0"]');
+  await first.waitFor();
+  const before = await first.boundingBox();
+  await page.evaluate("document.querySelector('.grid-frame').scrollLeft = 900");
+  assert.ok(((await page.locator('[data-cell="0:1"]').boundingBox())?.x ?? 0) < (before?.x ?? 0), 'others scroll');
+  assert.equal((await first.boundingBox())?.x, before?.x);
+  await page.locator('[data-cell="0:9"]').dblclick();
+  const dialog = page.getByRole('dialog', { name: 'note' });
+  assert.match(await dialog.locator('pre').innerText(), /a long story 0$/);
+  const wider = await page.evaluate(
+    "(({ scrollWidth, clientWidth }) => scrollWidth - clientWidth)(document.querySelector('dialog pre'))",
+  );
+  assert.equal(wider, 0, 'long lines are wrapped');
+  await page.keyboard.press('Escape');
+  await page.locator('[data-cell="0:5"]').dblclick();
+  await page.getByRole('dialog', { name: 'photo' }).getByRole('img', { name: 'The picture in this cell' }).waitFor();
+  await page.keyboard.press('Escape');
+  await client.post('/v1/table/shop$notes/drop', {});
 });
 
 test('rows are exported as Arrow, CSV, NDJSON and Parquet', { skip: noBrowser }, async () => {
@@ -194,7 +244,7 @@ test("a field's metadata is edited where it stands, with faults told there", { s
   await page.getByLabel('Value of unit of price').fill('GBP');
   await page.keyboard.press('Escape');
   await row.getByText('EUR').waitFor();
-  assert.match((await page.locator(':focus').getAttribute('aria-label')) ?? '', /^Edit unit of price/);
+  await page.locator('[aria-label^="Edit unit of price"]:focus').waitFor();
   await unit.click();
   await page.getByLabel('Value of unit of price').fill('USD');
   await page.keyboard.press('Enter');
@@ -242,29 +292,30 @@ test('versions are travelled to, compared, tagged, branched from and restored', 
   await line(2).getByText('spring').waitFor();
   await line(3).getByText('pricing').waitFor();
   await takePicture(page, 'versions');
-  await page.getByLabel('Choose version 2').check();
-  await page.getByLabel('Choose version 8').check();
-  await page.getByRole('button', { name: 'Compare' }).click();
-  const dialog = page.getByRole('dialog');
-  await dialog.getByRole('row', { name: /changed price/ }).waitFor();
-  await takePicture(page, 'compare');
-  await page.keyboard.press('Escape');
+  await page.getByLabel('Select version 2').check();
+  await page.getByLabel('Select version 8').check();
+  await page.getByRole('button', { name: 'Compare', exact: true }).click();
+  await page.getByRole('heading', { name: 'From version 2 to version 8' }).waitFor();
+  await page.getByRole('link', { name: 'All versions' }).click();
   const act = async (version: number, action: string): Promise<void> => {
     await page.getByRole('button', { name: `Actions on version ${version}`, exact: true }).click();
     await page.getByRole('button', { name: action }).click();
   };
-  await act(4, 'Tag it');
+  await act(4, 'Tag …');
   await page.getByLabel('Name', { exact: true }).fill('checked');
   await page.getByRole('button', { name: 'Tag', exact: true }).click();
   await line(4).getByText('checked').waitFor();
-  await act(4, 'Begin a branch here');
+  await act(4, 'Create a branch …');
   await page.getByLabel('Name', { exact: true }).fill('trial');
-  await page.getByRole('button', { name: 'Create' }).click();
+  await page.getByRole('button', { name: 'Create', exact: true }).click();
   await line(4).getByText('trial').waitFor();
   await page.getByRole('button', { name: 'Delete the tag checked' }).click();
   await page.getByRole('button', { name: 'Delete', exact: true }).click();
   await page.getByText('checked', { exact: true }).waitFor({ state: 'detached' });
-  await act(1, 'Restore it');
+  await act(1, 'Restore …');
+  const dialog = page.getByRole('dialog');
+  await dialog.getByText(/it will have the 2,000 of version 1/).waitFor();
+  await dialog.getByText(/^Indexes that were built later are removed.*embedding_idx, title_idx/).waitFor();
   await page.getByRole('button', { name: 'Restore', exact: true }).click();
   await page.getByText('restored').waitFor();
   await page.getByRole('link', { name: 'Version 2', exact: true }).click();

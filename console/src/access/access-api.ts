@@ -1,5 +1,5 @@
 import type { ApiClient } from '../../../src/client/api-client.ts';
-import type { Credential, GivenGrant, GrantShape } from '../../../src/wire/access.ts';
+import type { Credential, GivenGrant, GrantShape, ListedGrant } from '../../../src/wire/access.ts';
 
 /** Keys and clients have the same calls. */
 export type CredentialKind = 'key' | 'client';
@@ -11,7 +11,7 @@ interface CredentialPage {
 }
 
 interface GrantPage {
-  readonly grants: readonly GivenGrant[];
+  readonly grants: readonly ListedGrant[];
   readonly page_token?: string;
 }
 
@@ -29,8 +29,8 @@ export async function listCredentials(client: ApiClient, kind: CredentialKind): 
   return found;
 }
 
-export async function listGrants(client: ApiClient): Promise<readonly GivenGrant[]> {
-  const found: GivenGrant[] = [];
+export async function listGrants(client: ApiClient): Promise<readonly ListedGrant[]> {
+  const found: ListedGrant[] = [];
   let token: string | undefined;
   for (let count = 0; count < PAGES_MAX; count += 1) {
     const page: GrantPage = await client.json('/v1/access/grant/list', { json: pageBody(token) });

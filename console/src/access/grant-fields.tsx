@@ -11,10 +11,10 @@ interface GrantForm {
 }
 
 const ROLES = [
-  { value: 'reader', label: 'reader: describe, query, analyze' },
-  { value: 'writer', label: 'writer: also create tables and write' },
-  { value: 'owner', label: 'owner: also drop, rename, maintain' },
-  { value: 'admin', label: 'admin: everything, also access' },
+  { value: 'reader', label: 'reader: read tables' },
+  { value: 'writer', label: 'writer: also create tables and change rows' },
+  { value: 'owner', label: 'owner: also drop, rename and maintain' },
+  { value: 'admin', label: 'admin: everything, including access' },
 ];
 
 interface GrantFieldsProps {
@@ -29,7 +29,7 @@ export function GrantFields({ form, databases, onChange }: GrantFieldsProps): JS
       <SelectField label="Role" value={form.role} options={ROLES} onChange={(role) => onChange({ ...form, role })} />
       <div class="columns">
         <SelectField
-          label="On the database"
+          label="Database"
           value={form.database}
           options={[...databases.map((value) => ({ value })), { value: '', label: 'every database' }]}
           onChange={(database) => onChange({ ...form, database, path: database === '' ? '' : form.path })}
@@ -38,8 +38,8 @@ export function GrantFields({ form, databases, onChange }: GrantFieldsProps): JS
           label="Namespace or table"
           value={form.path}
           onChange={(path) => onChange({ ...form, path })}
-          placeholder="all of it"
-          hint="Such as eu/orders"
+          placeholder="the whole database"
+          hint="Such as eu/orders."
           isMono
         />
       </div>

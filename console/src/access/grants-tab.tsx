@@ -1,8 +1,9 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import type { GivenGrant } from '../../../src/wire/access.ts';
+import type { GivenGrant, ListedGrant } from '../../../src/wire/access.ts';
 import { useClient } from '../api.ts';
 import { Button } from '../parts/button.tsx';
+import { callerText } from '../parts/caller-name.ts';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Field } from '../parts/forms/field.tsx';
@@ -19,7 +20,7 @@ interface GrantsTabProps {
 }
 
 interface Known {
-  readonly grants: readonly GivenGrant[];
+  readonly grants: readonly ListedGrant[];
   /** Names of valid credentials, by principal. */
   readonly names: ReadonlyMap<string, string>;
 }
@@ -35,43 +36,42 @@ export function GrantsTab({ database, databases }: GrantsTabProps): JSX.Element 
     const valid = [...keys, ...clients].filter(({ state }) => state === 'valid');
     return { grants, names: new Map(valid.map(({ principal, name }) => [principal, name])) };
   }, [client]);
-  const [isGiving, setIsGiving] = useState(false);
-  const [leaving, setLeaving] = useState<GivenGrant | undefined>();
+  const [isGranting, setIsGranting] = useState(false);
+  const [removed, setRemoved] = useState<ListedGrant | undefined>();
   return (
     <section aria-label="Grants">
       <header class="section-head">
-        <p class="muted">A role holds on a database, a namespace or a table, and on everything below it.</p>
+        <p class="muted">A role on a database, a namespace or a table also holds on everything below it.</p>
         <span class="spring" />
-        <Button kind="primary" icon="add" onClick={() => setIsGiving(true)}>
-          Give a role
+        <Button kind="primary" icon="add" onClick={() => setIsGranting(true)}>
+          Grant a role
         </Button>
       </header>
       <ErrorBox error={known.error} onRetry={known.reload} />
       {known.value === undefined && known.error === undefined ? <Skeleton /> : null}
-      {known.value === undefined ? null : <GrantTable known={known.value} onWithdraw={setLeaving} />}
-      {isGiving && known.value !== undefined ? (
-        <GiveDialog
+      {known.value === undefined ? null : <GrantTable known={known.value} onRemove={setRemoved} />}
+      {isGranting && known.value !== undefined ? (
+        <GrantDialog
           names={known.value.names}
           database={database}
           databases={databases}
-          onGiven={known.reload}
-          onClose={() => setIsGiving(false)}
+          onGranted={known.reload}
+          onClose={() => setIsGranting(false)}
         />
       ) : null}
-      {leaving === undefined ? null : (
+      {removed === undefined ? null : (
         <ConfirmDialog
-          title="Take the role away?"
-          action="Take away"
+          title="Remove the role?"
+          action="Remove"
           onConfirm={async () => {
-            await withdrawGrant(client, leaving);
-            toast(`${leaving.principal} is no longer ${describeGrant(leaving)}.`);
+            await withdrawGrant(client, toGivenGrant(removed));
+            toast(`Removed: ${describeGrant(removed)} of ${nameOf(removed)}.`);
             known.reload();
           }}
-          onClose={() => setLeaving(undefined)}
+          onClose={() => setRemoved(undefined)}
         >
           <p>
-            {known.value?.names.get(leaving.principal) ?? leaving.principal} is then no longer {describeGrant(leaving)},
-            from the next request on.
+            {nameOf(removed)} loses the role {describeGrant(removed)} with the next request.
           </p>
         </ConfirmDialog>
       )}
@@ -79,61 +79,76 @@ export function GrantsTab({ database, databases }: GrantsTabProps): JSX.Element 
   );
 }
 
-interface GrantTableProps {
-  readonly known: Known;
-  readonly onWithdraw: (grant: GivenGrant) => void;
+function nameOf({ principal, principal_name: name }: ListedGrant): string {
+  return callerText(principal, name);
 }
 
-function GrantTable({ known: { grants, names }, onWithdraw }: GrantTableProps): JSX.Element {
+function toGivenGrant({ principal_name: _name, ...grant }: ListedGrant): GivenGrant {
+  return grant;
+}
+
+interface GrantTableProps {
+  readonly known: Known;
+  readonly onRemove: (grant: ListedGrant) => void;
+}
+
+function GrantTable({ known: { grants, names }, onRemove }: GrantTableProps): JSX.Element {
   return (
-    <table class="entries">
-      <caption class="hidden">Grants</caption>
-      <Heads heads={['Who', 'Role', 'On', hidden('Actions')]} />
-      <tbody>
-        {grants.map((grant) => (
-          <tr key={`${grant.principal} ${describeGrant(grant)}`}>
-            <th scope="row">
-              {names.get(grant.principal) ?? <span class="muted">not valid any more, or a token</span>}
-              <br />
-              <code class="muted">{grant.principal}</code>
-            </th>
-            <td>
-              <Badge kind={grant.role === 'admin' ? 'warn' : 'accent'}>{grant.role}</Badge>
-            </td>
-            <td>{[grant.database ?? 'every database', ...(grant.path ?? [])].join(' / ')}</td>
-            <td class="right">
-              <Button
-                kind="quiet"
-                icon="trash"
-                label={`Take ${describeGrant(grant)} away from ${names.get(grant.principal) ?? grant.principal}`}
-                onClick={() => onWithdraw(grant)}
-              />
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+    <div class="scrolled">
+      <table class="entries">
+        <caption class="hidden">Grants</caption>
+        <Heads heads={['Who', 'Role', 'On', hidden('Actions')]} />
+        <tbody>
+          {grants.map((grant) => (
+            <tr key={`${grant.principal} ${describeGrant(grant)}`}>
+              <th scope="row">
+                {nameOf(grant)}
+                {isEnded(grant, names) ? <span class="muted"> (revoked or expired)</span> : null}
+                <br />
+                <code class="muted">{grant.principal}</code>
+              </th>
+              <td>
+                <Badge kind={grant.role === 'admin' ? 'warn' : 'accent'}>{grant.role}</Badge>
+              </td>
+              <td>{[grant.database ?? 'every database', ...(grant.path ?? [])].join(' / ')}</td>
+              <td class="right">
+                <Button
+                  kind="quiet"
+                  icon="trash"
+                  label={`Remove ${describeGrant(grant)} from ${nameOf(grant)}`}
+                  onClick={() => onRemove(grant)}
+                />
+              </td>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
-interface GiveDialogProps extends GrantsTabProps {
+function isEnded({ principal }: ListedGrant, valid: Known['names']): boolean {
+  return !principal.startsWith('token:') && !valid.has(principal);
+}
+
+interface GrantDialogProps extends GrantsTabProps {
   readonly names: ReadonlyMap<string, string>;
-  readonly onGiven: () => void;
+  readonly onGranted: () => void;
   readonly onClose: () => void;
 }
 
-function GiveDialog({ names, database, databases, onGiven, onClose }: GiveDialogProps): JSX.Element {
+function GrantDialog({ names, database, databases, onGranted, onClose }: GrantDialogProps): JSX.Element {
   const client = useClient();
   const [principal, setPrincipal] = useState('');
   const [grant, setGrant] = useState({ role: 'reader', database, path: '' });
   const give = async (): Promise<void> => {
     await giveGrant(client, { principal: principal.trim(), ...toGrant(grant) });
     toast(`${names.get(principal) ?? principal} is now ${describeGrant(toGrant(grant))}.`);
-    onGiven();
+    onGranted();
   };
   return (
-    <FormDialog title="Give a role" action="Give" isReady={principal.trim() !== ''} onSubmit={give} onClose={onClose}>
-      <Field label="To whom" hint="A key, a client, or token:ISSUER#SUBJECT">
+    <FormDialog title="Grant a role" action="Grant" isReady={principal.trim() !== ''} onSubmit={give} onClose={onClose}>
+      <Field label="To" hint="A key, a client, or token:ISSUER#SUBJECT.">
         {({ id, hintId }) => (
           <>
             <input

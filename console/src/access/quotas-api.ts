@@ -7,12 +7,12 @@ import type { GivenQuota, QuotaShape, UsageReply } from '../../../src/wire/acces
 export type LimitName = keyof QuotaShape;
 
 export const LIMITS: readonly { readonly name: LimitName; readonly label: string; readonly hint: string }[] = [
-  { name: 'requests_per_second', label: 'Requests per second', hint: 'Counted by each node' },
-  { name: 'concurrent_reads', label: 'Reads at once', hint: 'Counted by each node' },
-  { name: 'concurrent_writes', label: 'Writes at once', hint: 'Counted by each node' },
-  { name: 'bytes', label: 'Bytes', hint: 'Of the latest versions of its tables' },
-  { name: 'rows', label: 'Rows', hint: 'Of the latest versions of its tables' },
-  { name: 'tables', label: 'Tables', hint: 'Of a key or a client: those that it created' },
+  { name: 'requests_per_second', label: 'Requests per second', hint: 'Each node counts its own.' },
+  { name: 'concurrent_reads', label: 'Reads at once', hint: 'Each node counts its own.' },
+  { name: 'concurrent_writes', label: 'Writes at once', hint: 'Each node counts its own.' },
+  { name: 'bytes', label: 'Bytes', hint: 'Of the latest versions of its tables.' },
+  { name: 'rows', label: 'Rows', hint: 'Of the latest versions of its tables.' },
+  { name: 'tables', label: 'Tables', hint: 'Of a key or client: those that it created.' },
 ];
 
 /** A quota with what is used of it. */

@@ -8,7 +8,7 @@ import { ErrorBox } from '../parts/error-box.tsx';
 import { formatBytes, formatCount } from '../parts/format.ts';
 import { Field, TextField } from '../parts/forms/field.tsx';
 import { Heads, hidden } from '../parts/grid/pager.tsx';
-import { Meter, Skeleton } from '../parts/states.tsx';
+import { Empty, Meter, Skeleton } from '../parts/states.tsx';
 import { toast } from '../parts/toasts.tsx';
 import { useLoad } from '../parts/use-load.ts';
 import { listCredentials } from './access-api.ts';
@@ -46,8 +46,8 @@ export function QuotasTab({ database, databases }: QuotasTabProps): JSX.Element 
       <header class="section-head">
         <p class="muted">
           {known.value?.mayChange === false
-            ? 'Your limits, those of the database if you own it, and how much of them is used. Administrators of the server change them.'
-            : 'Limits of keys, clients and databases, and how much of them is used.'}
+            ? 'Your limits and usage, and those of the database if you own it. Server administrators change them.'
+            : 'Limits and usage of keys, clients and databases.'}
         </p>
         <span class="spring" />
         {mayChange ? (
@@ -74,12 +74,12 @@ export function QuotasTab({ database, databases }: QuotasTabProps): JSX.Element 
           action="Remove"
           onConfirm={async () => {
             await removeLimits(client, removed);
-            toast(`${removed} has no quota any more.`);
+            toast(`Removed the quota of ${known.value?.names.get(removed) ?? removed}.`);
             known.reload();
           }}
           onClose={() => setRemoved(undefined)}
         >
-          <p>All limits of {known.value?.names.get(removed) ?? removed} end with the next request.</p>
+          <p>No limit applies to {known.value?.names.get(removed) ?? removed} from the next request on.</p>
         </ConfirmDialog>
       )}
     </section>
@@ -93,42 +93,44 @@ interface QuotaTableProps {
 }
 
 function QuotaTable({ known: { quotas, names, mayChange }, onEdit, onRemove }: QuotaTableProps): JSX.Element {
-  if (quotas.length === 0) return <p class="muted">There are no quotas.</p>;
+  if (quotas.length === 0) return <Empty icon="database" title="No quotas yet" />;
   return (
-    <table class="entries">
-      <caption class="hidden">Quotas</caption>
-      <Heads heads={['Of', 'Bytes', 'Rows', 'Tables', 'Requests', hidden('Actions')]} />
-      <tbody>
-        {quotas.map((used) => (
-          <tr key={used.subject}>
-            <th scope="row">
-              {names.get(used.subject) ?? (used.isOwn ? 'You' : used.subject.replace(/^database:/, ''))}
-              <br />
-              <code class="muted">{used.subject}</code>
-            </th>
-            {(['bytes', 'rows', 'tables'] as const).map((limit) => (
-              <td key={limit}>
-                <UsedShare used={used} limit={limit} />
+    <div class="scrolled">
+      <table class="entries">
+        <caption class="hidden">Quotas</caption>
+        <Heads heads={['Applies to', 'Size', 'Rows', 'Tables', 'Requests', hidden('Actions')]} />
+        <tbody>
+          {quotas.map((used) => (
+            <tr key={used.subject}>
+              <th scope="row">
+                {names.get(used.subject) ?? (used.isOwn ? 'You' : used.subject.replace(/^database:/, ''))}
+                <br />
+                <code class="muted">{used.subject}</code>
+              </th>
+              {(['bytes', 'rows', 'tables'] as const).map((limit) => (
+                <td key={limit}>
+                  <UsedShare used={used} limit={limit} />
+                </td>
+              ))}
+              <td>{describeRequests(used.quota)}</td>
+              <td class="right">
+                {mayChange ? (
+                  <>
+                    <Button kind="quiet" icon="edit" label={`Change ${used.subject}`} onClick={() => onEdit(used)} />
+                    <Button
+                      kind="quiet"
+                      icon="trash"
+                      label={`Remove ${used.subject}`}
+                      onClick={() => onRemove(used.subject)}
+                    />
+                  </>
+                ) : null}
               </td>
-            ))}
-            <td>{describeRequests(used.quota)}</td>
-            <td class="right">
-              {mayChange ? (
-                <>
-                  <Button kind="quiet" icon="edit" label={`Change ${used.subject}`} onClick={() => onEdit(used)} />
-                  <Button
-                    kind="quiet"
-                    icon="trash"
-                    label={`Remove ${used.subject}`}
-                    onClick={() => onRemove(used.subject)}
-                  />
-                </>
-              ) : null}
-            </td>
-          </tr>
-        ))}
-      </tbody>
-    </table>
+            </tr>
+          ))}
+        </tbody>
+      </table>
+    </div>
   );
 }
 
@@ -183,7 +185,7 @@ function QuotaDialog({ edited, subjects, names, onSet, onClose }: QuotaDialogPro
     const quota = toQuota(texts);
     if (Object.keys(quota).length > 0) await setQuota(client, subject.trim(), quota);
     if (cleared.length > 0) await removeLimits(client, subject.trim(), cleared);
-    toast(`The quota of ${names.get(subject) ?? subject} is set.`);
+    toast(`Set the quota of ${names.get(subject) ?? subject}.`);
     onSet();
   };
   const hasFault = LIMITS.some(({ name }) => faultOf(texts[name]) !== undefined);
@@ -191,7 +193,7 @@ function QuotaDialog({ edited, subjects, names, onSet, onClose }: QuotaDialogPro
     subject.trim() !== '' && !hasFault && (edited !== undefined || Object.keys(toQuota(texts)).length > 0);
   return (
     <FormDialog title="Set a quota" action="Set" isReady={isReady} onSubmit={save} onClose={onClose}>
-      <Field label="Of" hint="A key, a client, or database:NAME">
+      <Field label="Applies to" hint="A key, a client, or database:NAME.">
         {({ id, hintId }) => (
           <>
             <input

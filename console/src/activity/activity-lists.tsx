@@ -1,16 +1,19 @@
 import type { JSX } from 'preact';
 import { cancelJob } from '../../../src/client/calls.ts';
+import { DEFAULT_DELIMITER } from '../../../src/model/identifier.ts';
 import type { ListJobsReply } from '../../../src/wire/jobs.ts';
-import type { ListTransactionsReply, Transaction } from '../../../src/wire/history/transactions.ts';
+import type { ListTransactionsReply } from '../../../src/wire/history/transactions.ts';
 import { useClient } from '../api.ts';
+import { CommitLine } from '../events/commit-line.tsx';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { formatAgo, formatMoment } from '../parts/format.ts';
+
 import { Badge, Empty } from '../parts/states.tsx';
 import { toast, toastError } from '../parts/toasts.tsx';
 import { useLoad } from '../parts/use-load.ts';
 import { toHash } from '../router.ts';
-import { useCallerNames, usePolling } from './use-activity.ts';
+import { usePolling } from './use-activity.ts';
 
 const SHOWN_MAX = 50;
 
@@ -30,7 +33,7 @@ export function JobsList({ isPaused }: { readonly isPaused: boolean }): JSX.Elem
   const cancel = async (id: string): Promise<void> => {
     try {
       await cancelJob(client, id);
-      toast('The job is asked to stop.');
+      toast('Cancelling the job.');
     } catch (error) {
       toastError(error);
     }
@@ -40,13 +43,17 @@ export function JobsList({ isPaused }: { readonly isPaused: boolean }): JSX.Elem
     <section class="card feed" aria-label="Jobs">
       <h2>Jobs</h2>
       <ErrorBox error={jobs.error} />
-      {jobs.value?.jobs.length === 0 ? <Empty icon="play" title="No jobs yet" /> : null}
+      {jobs.value?.jobs.length === 0 ? (
+        <Empty icon="play" title="No jobs yet">
+          <p>Index builds, maintenance and other long work appear here.</p>
+        </Empty>
+      ) : null}
       <ul>
         {jobs.value?.jobs.map((job) => (
           <li key={job.job_id}>
             <Badge kind={STATES[job.state] ?? 'plain'}>{job.state.toLowerCase().replaceAll('_', ' ')}</Badge>
             <span>
-              {job.job_type.replaceAll('_', ' ').toLowerCase()} <strong>{job.table}</strong>
+              {job.job_type.replaceAll('_', ' ').toLowerCase()} <TableLink table={job.table} />
             </span>
             <span class="spring" />
             <time class="muted" title={formatMoment(job.created_at_millis)}>
@@ -56,7 +63,7 @@ export function JobsList({ isPaused }: { readonly isPaused: boolean }): JSX.Elem
               <Button
                 kind="quiet"
                 icon="close"
-                label={`Cancel the job of ${job.table}`}
+                label={`Cancel the job on ${job.table}`}
                 onClick={() => void cancel(job.job_id)}
               />
             ) : null}
@@ -67,6 +74,12 @@ export function JobsList({ isPaused }: { readonly isPaused: boolean }): JSX.Elem
   );
 }
 
+/** The reply joins the names with the default delimiter. */
+function TableLink({ table }: { readonly table: string }): JSX.Element {
+  const names = table.split(DEFAULT_DELIMITER);
+  return <a href={toHash('table', names)}>{names.join(' / ')}</a>;
+}
+
 export function CommitsList({ isPaused }: { readonly isPaused: boolean }): JSX.Element {
   const client = useClient();
   const commits = useLoad(
@@ -75,38 +88,20 @@ export function CommitsList({ isPaused }: { readonly isPaused: boolean }): JSX.E
     [client],
   );
   usePolling(commits, isPaused);
-  const names = useCallerNames();
   return (
-    <section class="card feed" aria-label="Who did what">
-      <h2>Who did what</h2>
+    <section class="card feed" aria-label="Changes">
+      <h2>Changes</h2>
       <ErrorBox error={commits.error} />
-      {commits.value?.transactions.length === 0 ? <Empty icon="edit" title="Nothing was written yet" /> : null}
+      {commits.value?.transactions.length === 0 ? (
+        <Empty icon="edit" title="No changes yet">
+          <p>Writes to tables that you may read appear here, with who made them.</p>
+        </Empty>
+      ) : null}
       <ul>
         {commits.value?.transactions.map((commit) => (
-          <li key={commit.transaction_id}>
-            <code class="muted" title={`${commit.caller}, request ${commit.request_id}`}>
-              {names.get(commit.caller) ?? commit.caller}
-            </code>
-            <Deed commit={commit} />
-            <span class="spring" />
-            <time class="muted" title={formatMoment(Date.parse(commit.committed_at))}>
-              {formatAgo(Date.parse(commit.committed_at))}
-            </time>
-          </li>
+          <CommitLine key={commit.transaction_id} commit={commit} time={formatAgo(Date.parse(commit.committed_at))} />
         ))}
       </ul>
     </section>
-  );
-}
-
-function Deed({ commit }: { readonly commit: Transaction }): JSX.Element {
-  const { operation, id, version, branch } = commit;
-  return (
-    <span>
-      {operation.replaceAll('_', ' ')}{' '}
-      {version === undefined ? <strong>{id.join(' / ')}</strong> : <a href={toHash('table', id)}>{id.join(' / ')}</a>}
-      {version === undefined ? null : <span class="muted"> version {version}</span>}
-      {branch === undefined ? null : <span class="muted"> on {branch}</span>}
-    </span>
   );
 }

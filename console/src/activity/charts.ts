@@ -2,16 +2,26 @@ import { formatCount, formatBytes } from '../parts/format.ts';
 import { formatTime } from '../../../src/plans/format-figure.ts';
 import { quantileBetween, sumOf } from './prometheus-text.ts';
 import type { Reading } from './prometheus-text.ts';
+import type { ActivityPoint } from '../../../src/telemetry/metrics/activity-history.ts';
 
 export interface Sample {
+  /** Milliseconds since 1970. */
   readonly at: number;
   readonly readings: readonly Reading[];
+}
+
+/** The figures of one moment, in the order of the charts and their lines; null where there was nothing to measure. */
+export interface Point {
+  /** Milliseconds since 1970. */
+  readonly at: number;
+  readonly values: readonly (number | null)[];
 }
 
 export interface Line {
   readonly label: string;
   readonly look: 'accent' | 'good' | 'warn' | 'bad';
-  readonly values: readonly (number | undefined)[];
+  /** One for each point. */
+  readonly values: readonly (number | null)[];
 }
 
 export interface Chart {
@@ -20,13 +30,15 @@ export interface Chart {
   readonly format: (value: number) => string;
 }
 
-/** Computes a value from a sample and the previous one. */
-type Measure = (now: Sample, before: Sample) => number | undefined;
+/** Computes a value from a sample and the previous one, which the first sample lacks. */
+type Measure = (now: Sample, before: Sample | undefined) => number | undefined;
 
 interface LineSpec {
   readonly label: string;
   readonly look: Line['look'];
   readonly measure: Measure;
+  /** In the history of the server. */
+  readonly past: Exclude<keyof ActivityPoint, 'at'>;
 }
 
 interface ChartSpec {
@@ -38,6 +50,7 @@ interface ChartSpec {
 const perSecond =
   (name: string, labels: Readonly<Record<string, RegExp>> = {}): Measure =>
   (now, before) => {
+    if (before === undefined) return undefined;
     const seconds = (now.at - before.at) / 1000;
     // A replaced worker starts its counters at 0.
     return Math.max(0, sumOf(now.readings, name, labels) - sumOf(before.readings, name, labels)) / seconds;
@@ -51,7 +64,7 @@ const gauge =
 const quantile =
   (histogram: string, part: number): Measure =>
   (now, before) =>
-    quantileBetween(before.readings, now.readings, histogram, part);
+    before === undefined ? undefined : quantileBetween(before.readings, now.readings, histogram, part);
 
 const rate = (value: number): string => `${value >= 10 ? formatCount(Math.round(value)) : Number(value.toFixed(1))}/s`;
 const whole = (value: number): string => formatCount(Math.round(value));
@@ -62,63 +75,107 @@ const SPECS: readonly ChartSpec[] = [
     title: 'Requests',
     format: rate,
     lines: [
-      { label: 'answered', look: 'accent', measure: perSecond('tiltyard_requests_total', { status: /^[23]/ }) },
-      { label: 'refused', look: 'warn', measure: perSecond('tiltyard_requests_total', { status: /^4/ }) },
-      { label: 'failed', look: 'bad', measure: perSecond('tiltyard_requests_total', { status: /^5/ }) },
+      {
+        label: 'succeeded',
+        look: 'accent',
+        measure: perSecond('tiltyard_requests_total', { status: /^[23]/ }),
+        past: 'succeeded_per_second',
+      },
+      {
+        label: 'refused',
+        look: 'warn',
+        measure: perSecond('tiltyard_requests_total', { status: /^4/ }),
+        past: 'refused_per_second',
+      },
+      {
+        label: 'failed',
+        look: 'bad',
+        measure: perSecond('tiltyard_requests_total', { status: /^5/ }),
+        past: 'failed_per_second',
+      },
     ],
   },
   {
     title: 'Latency',
     format: seconds,
     lines: [
-      { label: 'half below', look: 'good', measure: quantile('tiltyard_request_duration_seconds', 0.5) },
-      { label: '95 % below', look: 'accent', measure: quantile('tiltyard_request_duration_seconds', 0.95) },
-      { label: '99 % below', look: 'warn', measure: quantile('tiltyard_request_duration_seconds', 0.99) },
+      { label: 'p50', look: 'good', measure: quantile('tiltyard_request_duration_seconds', 0.5), past: 'p50_seconds' },
+      {
+        label: 'p95',
+        look: 'accent',
+        measure: quantile('tiltyard_request_duration_seconds', 0.95),
+        past: 'p95_seconds',
+      },
+      { label: 'p99', look: 'warn', measure: quantile('tiltyard_request_duration_seconds', 0.99), past: 'p99_seconds' },
     ],
   },
   {
-    title: 'Under way',
+    title: 'In flight',
     format: whole,
     lines: [
-      { label: 'requests', look: 'accent', measure: gauge('tiltyard_requests_under_way') },
-      { label: 'waiting for a place', look: 'warn', measure: gauge('tiltyard_admission_waiting') },
+      { label: 'requests', look: 'accent', measure: gauge('tiltyard_requests_under_way'), past: 'in_flight' },
+      { label: 'queued', look: 'warn', measure: gauge('tiltyard_admission_waiting'), past: 'queued' },
     ],
   },
   {
-    title: 'Write lanes',
+    title: 'Write queues',
     format: whole,
     lines: [
-      { label: 'tables being written', look: 'accent', measure: gauge('tiltyard_write_lanes_running') },
-      { label: 'writes waiting', look: 'warn', measure: gauge('tiltyard_write_lanes_waiting') },
+      {
+        label: 'tables written',
+        look: 'accent',
+        measure: gauge('tiltyard_write_lanes_running'),
+        past: 'tables_written',
+      },
+      { label: 'writes queued', look: 'warn', measure: gauge('tiltyard_write_lanes_waiting'), past: 'writes_queued' },
     ],
   },
   {
     title: 'Jobs',
     format: whole,
     lines: [
-      { label: 'running', look: 'accent', measure: gauge('tiltyard_jobs', { state: 'running' }) },
-      { label: 'waiting', look: 'warn', measure: gauge('tiltyard_jobs', { state: 'waiting' }) },
+      { label: 'running', look: 'accent', measure: gauge('tiltyard_jobs', { state: 'running' }), past: 'jobs_running' },
+      { label: 'queued', look: 'warn', measure: gauge('tiltyard_jobs', { state: 'waiting' }), past: 'jobs_queued' },
     ],
   },
   {
     title: 'Memory',
     format: formatBytes,
-    lines: [{ label: 'of the worker', look: 'accent', measure: gauge('tiltyard_memory_bytes', { kind: 'rss' }) }],
+    lines: [
+      {
+        label: 'resident',
+        look: 'accent',
+        measure: gauge('tiltyard_memory_bytes', { kind: 'rss' }),
+        past: 'memory_bytes',
+      },
+    ],
   },
 ];
 
-/** One value for each pair of consecutive samples. */
-export function toCharts(samples: readonly Sample[]): readonly Chart[] {
+const PASTS = SPECS.flatMap(({ lines }) => lines.map(({ past }) => past));
+const MEASURES = SPECS.flatMap(({ lines }) => lines.map(({ measure }) => measure));
+
+/** The number of values of a point. */
+export const FIGURES = MEASURES.length;
+
+/** A point of the server's history. */
+export function toPastPoint(past: ActivityPoint): Point {
+  return { at: past.at, values: PASTS.map((name) => past[name] ?? null) };
+}
+
+export function toPoint(now: Sample, before: Sample | undefined): Point {
+  return { at: now.at, values: MEASURES.map((measure) => measure(now, before) ?? null) };
+}
+
+export function toCharts(points: readonly Point[]): readonly Chart[] {
+  let figure = 0;
   return SPECS.map(({ title, format, lines }) => ({
     title,
     format,
-    lines: lines.map(({ label, look, measure }) => ({
-      label,
-      look,
-      values: samples.slice(1).map((now, index) => {
-        const before = samples[index];
-        return before === undefined ? undefined : measure(now, before);
-      }),
-    })),
+    lines: lines.map(({ label, look }) => {
+      const at = figure;
+      figure += 1;
+      return { label, look, values: points.map(({ values }) => values[at] ?? null) };
+    }),
   }));
 }

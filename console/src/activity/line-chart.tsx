@@ -4,22 +4,29 @@ import type { Chart, Line } from './charts.ts';
 const WIDTH = 340;
 const HEIGHT = 96;
 
+/** The time that a chart shows, in milliseconds. */
+export interface Span {
+  readonly from: number;
+  readonly to: number;
+}
+
 interface LineChartProps {
   readonly chart: Chart;
-  /** The number of values across the width. */
-  readonly capacity: number;
+  /** When the values were measured. */
+  readonly times: readonly number[];
+  readonly span: Span;
 }
 
 /** The newest value is at the right. The text below has the same figures. */
-export function LineChart({ chart, capacity }: LineChartProps): JSX.Element {
+export function LineChart({ chart, times, span }: LineChartProps): JSX.Element {
   const { title, lines, format } = chart;
-  const known = lines.flatMap(({ values }) => values).filter((value) => value !== undefined);
+  const known = lines.flatMap(({ values }) => values).filter((value) => value !== null);
   const top = Math.max(...known, 0) || 1;
   return (
     <figure class="chart card">
       <figcaption>
         <h2>{title}</h2>
-        <span class="muted">up to {format(known.length === 0 ? 0 : Math.max(...known))}</span>
+        <span class="muted">{known.length === 0 ? 'measuring …' : `max ${format(Math.max(...known))}`}</span>
       </figcaption>
       <svg viewBox={`0 0 ${WIDTH} ${HEIGHT}`} preserveAspectRatio="none" aria-hidden="true">
         {[0.25, 0.5, 0.75].map((part) => (
@@ -29,17 +36,17 @@ export function LineChart({ chart, capacity }: LineChartProps): JSX.Element {
           <path
             key={line.label}
             class={`line ${line.look}${index === 0 ? ' first' : ''}`}
-            d={toPath(line, capacity, top)}
+            d={toPath(line, times, { span, top })}
           />
         ))}
       </svg>
       <dl>
         {lines.map(({ label, look, values }) => {
-          const last = values.findLast((value) => value !== undefined);
+          const last = values.findLast((value) => value !== null);
           return (
             <div key={label}>
               <dt class={look}>{label}</dt>
-              <dd>{last === undefined ? '–' : format(last)}</dd>
+              <dd>{last === undefined || last === null ? '–' : format(last)}</dd>
             </div>
           );
         })}
@@ -48,19 +55,27 @@ export function LineChart({ chart, capacity }: LineChartProps): JSX.Element {
   );
 }
 
-function toPath({ values }: Line, capacity: number, top: number): string {
-  const step = WIDTH / Math.max(1, capacity - 1);
-  const first = WIDTH - step * (values.length - 1);
-  let isOpen = false;
+interface Scale {
+  readonly span: Span;
+  readonly top: number;
+}
+
+/** Measurements further apart are not joined: the page was closed, hidden or paused. */
+const GAP_MILLISECONDS = 25_000;
+
+function toPath({ values }: Line, times: readonly number[], { span: { from, to }, top }: Scale): string {
+  let last: number | undefined;
   const parts = values.map((value, index) => {
-    if (value === undefined) {
-      isOpen = false;
+    const at = times[index] ?? to;
+    if (value === null) {
+      last = undefined;
       return '';
     }
-    const word = isOpen ? 'L' : 'M';
-    isOpen = true;
+    const word = last !== undefined && at - last <= GAP_MILLISECONDS ? 'L' : 'M';
+    last = at;
+    const x = ((at - from) / (to - from)) * WIDTH;
     const y = HEIGHT - 3 - (value / top) * (HEIGHT - 8);
-    return `${word}${(first + index * step).toFixed(1)} ${y.toFixed(1)}`;
+    return `${word}${x.toFixed(1)} ${y.toFixed(1)}`;
   });
   return parts.join('');
 }

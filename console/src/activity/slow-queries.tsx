@@ -9,13 +9,14 @@ import { useClient } from '../api.ts';
 import { PlanViews } from '../lab/plan/plan-views.tsx';
 import { tableHash } from '../links.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
+import { callerText } from '../parts/caller-name.ts';
 import { Dialog } from '../parts/dialog.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { formatAgo, formatMilliseconds, formatMoment } from '../parts/format.ts';
 import { Heads, hidden, right } from '../parts/grid/pager.tsx';
 import { Empty } from '../parts/states.tsx';
 import { useLoad } from '../parts/use-load.ts';
-import { useCallerNames, usePolling } from './use-activity.ts';
+import { usePolling } from './use-activity.ts';
 import { EMPTY_FORM, toParameters } from '../lab/form/lab-form.ts';
 import type { LabForm } from '../lab/form/lab-form.ts';
 import { toHash } from '../router.ts';
@@ -27,7 +28,6 @@ const DELIMITER = '$';
 export function SlowQueries({ isPaused }: { readonly isPaused: boolean }): JSX.Element | null {
   const client = useClient();
   const [open, setOpen] = useState<SlowQuery>();
-  const names = useCallerNames();
   const slow = useLoad(
     async () => client.json<ListSlowQueriesReply>('/v1/slow_queries/list', { json: { limit: SHOWN_MAX } }),
     [client],
@@ -40,22 +40,22 @@ export function SlowQueries({ isPaused }: { readonly isPaused: boolean }): JSX.E
       <h2>Slow queries</h2>
       <ErrorBox error={slow.error} />
       {found?.length === 0 ? (
-        <Empty icon="check" title="No query was slow since the server started">
+        <Empty icon="check" title="No slow queries since the server started">
           <p>
-            The setting <code>log.slowQuerySeconds</code> says what slow is.
+            The setting <code>log.slowQuerySeconds</code> sets what counts as slow.
           </p>
         </Empty>
       ) : null}
       {found === undefined || found.length === 0 ? null : (
         <div class="scrolled">
           <table class="entries" aria-label="Slow queries, newest first">
-            <Heads heads={['When', 'Table', 'Caller', right('Took'), 'Query', hidden('Look closer')]} />
+            <Heads heads={['When', 'Table', 'Caller', right('Took'), 'Query', hidden('Actions')]} />
             <tbody>
               {found.map((each) => (
                 <Line
                   key={`${each.request_id} ${each.ended_at}`}
                   slow={each}
-                  caller={names.get(each.caller) ?? each.caller}
+                  caller={callerText(each.caller, each.caller_name)}
                   onOpen={() => setOpen(each)}
                 />
               ))}
@@ -74,7 +74,7 @@ interface LineProps {
   readonly onOpen: () => void;
 }
 
-const STATES: Readonly<Record<string, string>> = { running: 'being analysed', skipped: 'not analysed' };
+const STATES: Readonly<Record<string, string>> = { running: 'analyzing …', skipped: 'not analyzed' };
 
 function Line({ slow, caller, onOpen }: LineProps): JSX.Element {
   const table = pathOf(slow);
@@ -90,7 +90,7 @@ function Line({ slow, caller, onOpen }: LineProps): JSX.Element {
         <a href={tableHash(table)}>{table.join(' / ')}</a>
       </td>
       <td>
-        <code title={`${slow.caller}, request ${slow.request_id}`}>{caller}</code>
+        <span title={`${slow.caller}, request ${slow.request_id}`}>{caller}</span>
       </td>
       <td class="right">
         <strong>{formatMilliseconds(slow.duration_ms)}</strong>
@@ -153,11 +153,11 @@ function Analysis({ slow, onClose }: AnalysisProps): JSX.Element | null {
   if (plan === undefined) return null;
   const isRebuilt = labAddress(slow, pathOf(slow)) !== undefined;
   return (
-    <Dialog title={`A query of ${pathOf(slow).join(' / ')}`} onClose={onClose} isWide>
+    <Dialog title={`Query of ${pathOf(slow).join(' / ')}`} onClose={onClose} isWide>
       <div class="body slow-analysis">
         <p>
           It took <strong>{formatMilliseconds(slow.duration_ms)}</strong> on {formatMoment(Date.parse(slow.ended_at))}.
-          Right after, it was run again, which cost:
+          The server then ran it again to measure its steps:
         </p>
         <Shape slow={slow} />
         <PlanViews plan={plan} text={slow.analysis.join('\n')} />
@@ -165,7 +165,9 @@ function Analysis({ slow, onClose }: AnalysisProps): JSX.Element | null {
           {isRebuilt ? (
             <LabLink slow={slow} kind="plain" />
           ) : (
-            <span class="hint">Its literals and words are not kept, so that the lab cannot run it again.</span>
+            <span class="hint">
+              The lab cannot run it again, because the server does not store literals and search text.
+            </span>
           )}
         </div>
       </div>

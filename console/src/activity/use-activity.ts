@@ -1,36 +1,42 @@
 import { useEffect, useState } from 'preact/hooks';
-import { useClient } from '../api.ts';
-import type { Sample } from './charts.ts';
-import { parseMetricsText } from './prometheus-text.ts';
 import type { ApiClient } from '../../../src/client/api-client.ts';
-import { listCredentials } from '../access/access-api.ts';
+import type { ActivityPoint } from '../../../src/telemetry/metrics/activity-history.ts';
+import { useClient } from '../api.ts';
 import { useLoad } from '../parts/use-load.ts';
 import type { Load } from '../parts/use-load.ts';
+import { apiAddress } from '../session.ts';
+import { FIGURES, toPastPoint, toPoint } from './charts.ts';
+import type { Point, Sample } from './charts.ts';
+import { parseMetricsText } from './prometheus-text.ts';
 
-/** Five minutes. */
-const SAMPLES_MAX = 150;
+/** A quarter of an hour. */
+const POINTS_MAX = 450;
 const EVERY_MILLISECONDS = 2000;
 
-interface Samples {
-  readonly samples: readonly Sample[];
+interface Figures {
+  /** Oldest first; those of this tab from before a reload too. */
+  readonly points: readonly Point[];
   readonly error: unknown;
 }
 
 /** Polls the metrics while the page is visible and not paused. */
-export function useSamples(isPaused: boolean): Samples {
+export function useFigures(isPaused: boolean): Figures {
   const client = useClient();
-  const [state, setState] = useState<Samples>({ samples: [], error: undefined });
+  const [state, setState] = useState<Figures>(() => ({ points: loadPoints(), error: undefined }));
   useEffect(() => {
     if (isPaused) return;
     const unmounted = new AbortController();
+    let before: Sample | undefined;
     const read = async (): Promise<void> => {
       if (document.visibilityState !== 'visible') return;
       try {
         const readings = parseMetricsText(await client.text('/metrics', { signal: unmounted.signal }));
-        const sample = { at: performance.now(), readings };
-        setState(({ samples }) => ({ samples: [...samples, sample].slice(-SAMPLES_MAX), error: undefined }));
+        const sample = { at: Date.now(), readings };
+        const point = toPoint(sample, before);
+        before = sample;
+        setState(({ points }) => ({ points: [...points, point].slice(-POINTS_MAX), error: undefined }));
       } catch (error) {
-        if (!unmounted.signal.aborted) setState(({ samples }) => ({ samples, error }));
+        if (!unmounted.signal.aborted) setState(({ points }) => ({ points, error }));
       }
     };
     void read();
@@ -40,24 +46,46 @@ export function useSamples(isPaused: boolean): Samples {
       clearInterval(timer);
     };
   }, [client, isPaused]);
+  usePast(client, (past) =>
+    setState(({ points, error }) => {
+      const first = points[0]?.at ?? Number.POSITIVE_INFINITY;
+      return { points: [...past.filter(({ at }) => at < first), ...points].slice(-POINTS_MAX), error };
+    }),
+  );
+  useEffect(() => keepPoints(state.points), [state.points]);
   return state;
 }
 
-const NONE: ReadonlyMap<string, string> = new Map();
-
-/** Names of the keys and clients that the user may see, by principal. */
-export function useCallerNames(): ReadonlyMap<string, string> {
-  const client = useClient();
-  return useLoad(async () => namesOfCallers(client), [client]).value ?? NONE;
+/** What the server measured before, once; without it the charts begin now. */
+function usePast(client: ApiClient, onPast: (points: readonly Point[]) => void): void {
+  const { value } = useLoad(
+    async () => client.json<{ readonly points: readonly ActivityPoint[] }>('/metrics/history').catch(() => NO_PAST),
+    [client],
+  );
+  useEffect(() => {
+    if (value !== undefined) onPast(value.points.map(toPastPoint));
+  }, [value]);
 }
 
-async function namesOfCallers(client: ApiClient): Promise<ReadonlyMap<string, string>> {
-  try {
-    const [keys, clients] = await Promise.all([listCredentials(client, 'key'), listCredentials(client, 'client')]);
-    return new Map([...keys, ...clients].map(({ principal, name }) => [principal, name]));
-  } catch {
-    return NONE;
-  }
+const NO_PAST = { points: [] };
+
+const STORED_AS = 'tiltyard-activity';
+
+function keepPoints(points: readonly Point[]): void {
+  if (points.length > 0) sessionStorage.setItem(STORED_AS, JSON.stringify({ server: apiAddress(), points }));
+}
+
+/** None of another server, and none of a release that measured something else. */
+function loadPoints(): readonly Point[] {
+  const stored: unknown = JSON.parse(sessionStorage.getItem(STORED_AS) ?? 'null');
+  if (typeof stored !== 'object' || stored === null || !('server' in stored) || !('points' in stored)) return [];
+  const { server, points } = stored;
+  return server === apiAddress() && Array.isArray(points) ? points.filter(isPoint).slice(-POINTS_MAX) : [];
+}
+
+function isPoint(value: unknown): value is Point {
+  if (typeof value !== 'object' || value === null || !('at' in value) || !('values' in value)) return false;
+  return typeof value.at === 'number' && Array.isArray(value.values) && value.values.length === FIGURES;
 }
 
 const RELOAD_MILLISECONDS = 5000;

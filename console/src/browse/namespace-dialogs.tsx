@@ -27,7 +27,7 @@ export function CreateNamespaceDialog({ inside, onClose }: CreateProps): JSX.Ele
     await createNamespace(client, path, { properties: toRecord(properties) });
     await tree.refresh(inside);
     tree.reveal(path);
-    toast(`The namespace ${name.trim()} was created.`);
+    toast(`Created the namespace ${name.trim()}.`);
     go(namespaceHash(path));
   };
   const where = inside.length === 0 ? 'New namespace' : `New namespace in ${inside.join(' / ')}`;
@@ -53,13 +53,13 @@ export function DropNamespaceDialog({ namespace, onClose }: DropProps): JSX.Elem
     await dropNamespace(client, namespace, isCascade ? { behavior: 'cascade' } : {});
     const parent = namespace.slice(0, -1);
     await tree.refresh(parent);
-    toast(`The namespace ${name} was dropped.`);
+    toast(`Dropped the namespace ${name}.`);
     go(namespaceHash(parent));
   };
   return (
     <ConfirmDialog title={`Drop ${name}?`} action="Drop" wantedText={name} onConfirm={drop} onClose={onClose}>
-      <p>This cannot be undone. A namespace with tables in it is dropped only if you say so.</p>
-      <CheckField label="Drop everything inside too" isChecked={isCascade} onChange={setIsCascade} />
+      <p>You cannot undo this. A namespace that is not empty is dropped only with the option below.</p>
+      <CheckField label="Also drop all namespaces and tables in it" isChecked={isCascade} onChange={setIsCascade} />
     </ConfirmDialog>
   );
 }

@@ -1,6 +1,7 @@
 import { useEffect, useState } from 'preact/hooks';
 import type { ApiClient } from '../../../src/client/api-client.ts';
 import { describeTable, tableStats } from '../../../src/client/tables.ts';
+import { VIEW_PROPERTY } from '../../../src/model/derived/view.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { wordsOf } from '../parts/error-box.tsx';
 
@@ -11,6 +12,7 @@ export interface TableFacts {
   readonly fragments?: number;
   readonly indexes?: number;
   readonly isDeclared?: boolean;
+  readonly isView?: boolean;
   readonly fault?: string;
 }
 
@@ -39,6 +41,7 @@ async function readFacts(client: ApiClient, table: TablePath): Promise<TableFact
     const stats = await tableStats(client, table);
     return {
       version: described.version,
+      isView: described.properties?.[VIEW_PROPERTY] !== undefined,
       rows: stats.num_rows,
       bytes: stats.total_bytes,
       fragments: stats.fragment_stats.num_fragments,

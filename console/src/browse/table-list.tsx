@@ -2,7 +2,7 @@ import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
 import type { NamespacePath, TablePath } from '../../../src/model/identifier.ts';
 import { useClient } from '../api.ts';
-import { namespaceHash, tableHash } from '../links.ts';
+import { namespaceHash, tableHash, tablePathOf } from '../links.ts';
 import { formatBytes, formatCount } from '../parts/format.ts';
 import { Heads, right, Pager } from '../parts/grid/pager.tsx';
 import { Icon } from '../parts/icon.tsx';
@@ -33,7 +33,7 @@ export function TableList({ namespace, inside, part, onEnd }: TableListProps): J
   );
   const start = offset < entries.length ? offset : 0;
   const page = entries.slice(start, start + PAGE_ROWS);
-  const tables = page.filter(({ kind }) => kind === 'table').map(({ name }) => toTablePath(namespace, name));
+  const tables = page.filter(({ kind }) => kind === 'table').map(({ name }) => tablePathOf(namespace, name));
   const facts = useTableFacts(client, tables);
   const isWhole = inside.nextTable === undefined && inside.nextNamespace === undefined;
   const turn = (next: number): void => {
@@ -42,22 +42,24 @@ export function TableList({ namespace, inside, part, onEnd }: TableListProps): J
   };
   return (
     <>
-      <table class="list" aria-label="Tables and namespaces">
-        <Heads heads={['Name', ...COLUMNS.map(right)]} />
-        <tbody>
-          {page.map(({ kind, name }) =>
-            kind === 'namespace' ? (
-              <NamespaceRow key={`n:${name}`} namespace={[...namespace, name]} name={name} />
-            ) : (
-              <TableRow
-                key={`t:${name}`}
-                table={toTablePath(namespace, name)}
-                facts={facts.get([...namespace, name].join('/'))}
-              />
-            ),
-          )}
-        </tbody>
-      </table>
+      <div class="scrolled">
+        <table class="list" aria-label="Tables and namespaces">
+          <Heads heads={['Name', ...COLUMNS.map(right)]} />
+          <tbody>
+            {page.map(({ kind, name }) =>
+              kind === 'namespace' ? (
+                <NamespaceRow key={`n:${name}`} namespace={[...namespace, name]} name={name} />
+              ) : (
+                <TableRow
+                  key={`t:${name}`}
+                  table={tablePathOf(namespace, name)}
+                  facts={facts.get([...namespace, name].join('/'))}
+                />
+              ),
+            )}
+          </tbody>
+        </table>
+      </div>
       {entries.length > PAGE_ROWS || !isWhole ? (
         <Pager
           label="Pages of tables"
@@ -101,6 +103,7 @@ function TableRow({
         <a class="entry" href={tableHash(table)}>
           <Icon name="table" />
           {table.at(-1)}
+          {facts?.isView === true ? <Badge kind="accent">view</Badge> : null}
         </a>
       </td>
       <Numbers facts={facts} />
@@ -113,7 +116,7 @@ function Numbers({ facts }: { readonly facts: TableFacts | undefined }): JSX.Ele
     return (
       <td colSpan={COLUMNS.length} class="right">
         {facts.fault === undefined ? (
-          <Badge title="It was declared, and has no data yet.">declared</Badge>
+          <Badge title="Its name is reserved; it has no rows yet.">declared</Badge>
         ) : (
           <Badge kind="bad" title={facts.fault}>
             cannot be read
@@ -134,13 +137,9 @@ function Numbers({ facts }: { readonly facts: TableFacts | undefined }): JSX.Ele
     <>
       {texts.map((text, index) => (
         <td key={COLUMNS[index]} class="right">
-          {text ?? <span class="waiting" aria-label="loading" />}
+          {text ?? <span class="waiting" role="img" aria-label="loading" />}
         </td>
       ))}
     </>
   );
-}
-
-function toTablePath([first, ...rest]: NamespacePath, name: string): TablePath {
-  return first === undefined ? [name] : [first, ...rest, name];
 }

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useEffect, useMemo, useState } from 'preact/hooks';
+import { Button } from '../parts/button.tsx';
 import { useClient } from '../api.ts';
 import { Icon } from '../parts/icon.tsx';
 import type { Route } from '../router.ts';
@@ -14,16 +15,18 @@ export function TablesView({ session, route }: ViewProps): JSX.Element {
   const client = useClient();
   const store = useMemo(() => new TreeStore(client), [client]);
   const [text, setText] = useState('');
+  const [isTreeOpen, setIsTreeOpen] = useState(false);
   const kind = route.view === 'table' ? 'table' : 'namespace';
   const key = keyOf(route.segments);
   useEffect(() => {
     store.reveal(route.segments);
     if (kind === 'namespace' && route.segments.length > 0) store.setOpen(route.segments, true);
+    setIsTreeOpen(false);
   }, [store, kind, key]);
   return (
     <TreeContext.Provider value={store}>
       <div class="panes">
-        <aside aria-label="Tables">
+        <aside aria-label="Tables" class={isTreeOpen || text.trim() !== '' ? 'open' : undefined}>
           <div class="search">
             <Icon name="search" />
             <input
@@ -33,6 +36,14 @@ export function TablesView({ session, route }: ViewProps): JSX.Element {
               value={text}
               onInput={(event) => setText(event.currentTarget.value)}
             />
+            <Button
+              class="tree-button"
+              icon={isTreeOpen ? 'up' : 'down'}
+              isExpanded={isTreeOpen}
+              onClick={() => setIsTreeOpen(!isTreeOpen)}
+            >
+              Tree
+            </Button>
           </div>
           {text.trim() === '' ? <Tree chosen={`${kind}:${key}`} /> : <SearchList text={text} />}
         </aside>

@@ -42,8 +42,9 @@ function toRow(kind: 'namespace' | 'table', path: readonly string[], { label, is
 }
 
 function noteOf(known: ReturnType<TreeStore['inside']>): Pick<TreeRow, 'kind' | 'label'> | undefined {
-  if (known.error !== undefined) return { kind: 'note', label: 'could not be read' };
-  if (known.nextNamespace !== undefined || known.nextTable !== undefined) return { kind: 'more', label: 'more …' };
+  if (known.error !== undefined) return { kind: 'note', label: 'Cannot be read' };
+  if (known.nextNamespace !== undefined || known.nextTable !== undefined)
+    return { kind: 'more', label: 'Loading more …' };
   if (known.namespaces.length + known.tables.length > 0) return undefined;
-  return { kind: 'note', label: known.isLoading ? 'loading …' : 'empty' };
+  return { kind: 'note', label: known.isLoading ? 'Loading …' : 'No tables yet' };
 }

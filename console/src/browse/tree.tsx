@@ -2,14 +2,12 @@ import type { JSX } from 'preact';
 import { useEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { namespaceHash, tableHash } from '../links.ts';
 import { Icon } from '../parts/icon.tsx';
-import { useWindow } from './search-list.tsx';
+import { useRowHeight, useWindow } from './use-window.ts';
 import { go } from '../router.ts';
 import { useTree, keyOf } from './tree-store.ts';
 import { listRows } from './tree-rows.ts';
 import type { TreeRow } from './tree-rows.ts';
 import type { TreeStore } from './tree-store.ts';
-
-const ROW_HEIGHT = 28;
 
 interface TreeProps {
   /** The key of the open namespace or table. */
@@ -24,20 +22,21 @@ export function Tree({ chosen }: TreeProps): JSX.Element {
   const [mark, setMark] = useState<string | undefined>();
   const chosenAt = rows.findIndex(({ key }) => key === chosen);
   const at = Math.max(0, mark === undefined ? chosenAt : rows.findIndex(({ key }) => key === mark));
-  const { first, end } = useWindow(box, rows.length, ROW_HEIGHT);
+  const rowHeight = useRowHeight();
+  const { first, end } = useWindow(box, rows.length, rowHeight);
   const shown = useMemo(() => rows.slice(first, end), [rows, first, end]);
   useEffect(() => {
     for (const row of shown) if (row.kind === 'more') store.loadMore(row.path);
   }, [shown]);
   useEffect(() => {
     // Rows that load above the active one would push it out of view.
-    if (document.activeElement === box.current) scrollTo(box.current, at);
+    if (document.activeElement === box.current) scrollTo(box.current, at, rowHeight);
   }, [rows.length]);
   const moveTo = (index: number): void => {
     const row = rows[index];
     if (row === undefined) return;
     setMark(row.key);
-    scrollTo(box.current, index);
+    scrollTo(box.current, index, rowHeight);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const next = onTreeKey(event.key, { rows, at, store });
@@ -55,12 +54,13 @@ export function Tree({ chosen }: TreeProps): JSX.Element {
       aria-activedescendant={rows[at] === undefined ? undefined : `row-${at}`}
       onKeyDown={onKeyDown}
     >
-      <div class="all" style={{ height: `${rows.length * ROW_HEIGHT}px` }}>
+      <div class="all" style={{ height: `${rows.length * rowHeight}px` }}>
         {shown.map((row, index) => (
           <Row
             key={row.key}
             row={row}
             index={first + index}
+            top={(first + index) * rowHeight}
             isMarked={first + index === at}
             isChosen={row.key === chosen}
             onMark={() => setMark(row.key)}
@@ -74,12 +74,13 @@ export function Tree({ chosen }: TreeProps): JSX.Element {
 interface RowProps {
   readonly row: TreeRow;
   readonly index: number;
+  readonly top: number;
   readonly isMarked: boolean;
   readonly isChosen: boolean;
   readonly onMark: () => void;
 }
 
-function Row({ row, index, isMarked, isChosen: isSelected, onMark }: RowProps): JSX.Element {
+function Row({ row, index, top, isMarked, isChosen: isSelected, onMark }: RowProps): JSX.Element {
   const store = useTree();
   const isNamespace = row.kind === 'namespace';
   const onClick = (event: MouseEvent): void => {
@@ -96,7 +97,7 @@ function Row({ row, index, isMarked, isChosen: isSelected, onMark }: RowProps): 
       aria-level={row.level}
       aria-selected={isSelected}
       aria-expanded={isNamespace ? row.isOpen : undefined}
-      style={{ top: `${index * ROW_HEIGHT}px`, paddingLeft: `${row.level * 16 - 6}px` }}
+      style={{ top: `${top}px`, paddingLeft: `${row.level * 16 - 6}px` }}
       onClick={onClick}
     >
       <span class="arrow">{isNamespace ? <Icon name={row.isOpen ? 'down' : 'right'} /> : null}</span>
@@ -158,9 +159,9 @@ function openRow({ kind, path }: TreeRow): void {
   if (kind === 'table' && name !== undefined) go(tableHash([name, ...rest]));
 }
 
-function scrollTo(box: HTMLElement | null, index: number): void {
+function scrollTo(box: HTMLElement | null, index: number, rowHeight: number): void {
   if (box === null) return;
-  const [top, bottom] = [index * ROW_HEIGHT, (index + 1) * ROW_HEIGHT];
+  const [top, bottom] = [index * rowHeight, (index + 1) * rowHeight];
   if (top < box.scrollTop) box.scrollTop = top;
   else if (bottom > box.scrollTop + box.clientHeight) box.scrollTop = bottom - box.clientHeight;
 }

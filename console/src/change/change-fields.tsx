@@ -11,20 +11,36 @@ interface ChangeFieldsProps {
   readonly branches: readonly string[];
   readonly onChange: (form: ChangeForm) => void;
   readonly onSubmit: () => void;
+  /** Upserts have another form. */
+  readonly onUpsert: () => void;
   readonly error: unknown;
 }
 
 const KINDS = [
   ['update', 'Update'],
   ['delete', 'Delete'],
+  ['upsert', 'Upsert'],
 ] as const;
+type Kind = (typeof KINDS)[number][0];
+
+interface KindChoiceProps {
+  readonly value: Kind;
+  readonly onChange: (kind: Kind) => void;
+}
+
+export function KindChoice({ value, onChange }: KindChoiceProps): JSX.Element {
+  return <Segments label="What to do" value={value} options={KINDS} onChange={onChange} />;
+}
 
 export function ChangeFields(props: ChangeFieldsProps): JSX.Element {
-  const { form, columns, branches, onChange, onSubmit, error } = props;
+  const { form, columns, branches, onChange, onSubmit, onUpsert, error } = props;
   const fields = columns.map(({ path }) => path);
   return (
     <div class="stack">
-      <Segments label="What to do" value={form.kind} options={KINDS} onChange={(kind) => onChange({ ...form, kind })} />
+      <KindChoice
+        value={form.kind}
+        onChange={(kind) => (kind === 'upsert' ? onUpsert() : onChange({ ...form, kind }))}
+      />
       {form.kind === 'update' ? <Assignments {...props} /> : null}
       <div class="field">
         <span class="label">

@@ -44,9 +44,9 @@ export function branchOf({ branch }: ChangeForm): { readonly branch?: string } {
 
 /** What is missing; `undefined` when the form is complete. */
 export function findGap({ kind, assignments, where }: ChangeForm): string | undefined {
-  if (kind === 'delete') return where.trim() === '' ? 'Say which rows go.' : undefined;
+  if (kind === 'delete') return where.trim() === '' ? 'Enter a condition that selects the rows to delete.' : undefined;
   const isWhole = assignments.every(({ path, expression }) => path !== '' && expression.trim() !== '');
-  return isWhole ? undefined : 'Choose a column and write what it becomes.';
+  return isWhole ? undefined : 'Choose a column and enter its new value.';
 }
 
 export function beforeOf(path: string): string {

@@ -6,7 +6,9 @@ import { describeTable } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { listColumns } from '../../../src/plans/table-facts.ts';
 import type { ColumnFact } from '../../../src/plans/table-facts.ts';
+import type { SchemaJson } from '../../../src/wire/schema/schema-json.ts';
 import { useClient } from '../api.ts';
+import { CopyAs } from '../code/copy-as.tsx';
 import { toSchema } from '../lab/table-facts.ts';
 import { TablePicker } from '../lab/form/table-picker.tsx';
 import { Button } from '../parts/button.tsx';
@@ -17,9 +19,10 @@ import { useDocumentTitle, useLoad } from '../parts/use-load.ts';
 import { go, toHash } from '../router.ts';
 import type { ViewProps } from '../router.ts';
 import { ChangeFields } from './change-fields.tsx';
-import { findGap, readChange, toChangeQuery } from './change-form.ts';
-import { previewChange } from './preview-change.ts';
+import { branchOf, findGap, readChange, toChangeQuery } from './change-form.ts';
+import { previewChange, toOperation } from './preview-change.ts';
 import { PreviewPane } from './preview-pane.tsx';
+import { UpsertBench } from './upsert/upsert-bench.tsx';
 
 export function ChangeView({ route }: ViewProps): JSX.Element {
   const [first, ...rest] = route.segments;
@@ -27,7 +30,7 @@ export function ChangeView({ route }: ViewProps): JSX.Element {
   if (first === undefined) {
     return (
       <TablePicker title="Change rows safely" onPick={(table) => go(toHash('change', table))}>
-        Update or delete rows: see first what would change, then run exactly that. Choose a table to begin.
+        Update, delete or upsert rows: preview the change, then run exactly that. Choose a table to start.
       </TablePicker>
     );
   }
@@ -50,10 +53,24 @@ function ChangeOfTable({ table, query }: ChangeOfTableProps): JSX.Element {
       </div>
     );
   }
-  return <Bench table={table} query={query} {...facts.value} />;
+  if (query.get('kind') !== 'upsert') return <Bench table={table} query={query} {...facts.value} />;
+  const show = (kind: string, on: string): void => {
+    go(toHash('change', table, { ...(kind === 'update' ? {} : { kind }), ...(on === '' ? {} : { branch: on }) }));
+  };
+  return (
+    <UpsertBench
+      table={table}
+      fields={facts.value.fields}
+      branches={facts.value.branches}
+      branch={branch}
+      onKind={(kind) => show(kind, branch ?? '')}
+      onBranch={(on) => show('upsert', on)}
+    />
+  );
 }
 
 interface ChangeFacts {
+  readonly fields: SchemaJson['fields'];
   readonly columns: readonly ColumnFact[];
   readonly branches: readonly string[];
 }
@@ -64,7 +81,8 @@ async function readFacts(client: ApiClient, table: TablePath, branch: string | u
     describeTable(client, table, branch === undefined ? {} : { branch }),
     listBranches(client, table),
   ]);
-  return { columns: listColumns(toSchema(described.schema)), branches: Object.keys(branches) };
+  const schema = toSchema(described.schema);
+  return { fields: schema.fields, columns: listColumns(schema), branches: Object.keys(branches) };
 }
 
 type BenchProps = ChangeOfTableProps & ChangeFacts;
@@ -97,6 +115,7 @@ function Bench({ table, query, columns, branches }: BenchProps): JSX.Element {
           branches={branches}
           onChange={setDraft}
           onSubmit={submit}
+          onUpsert={() => go(toHash('change', table, { kind: 'upsert', ...branchOf(draft) }))}
           error={preview.error}
         />
         <footer>
@@ -104,16 +123,14 @@ function Bench({ table, query, columns, branches }: BenchProps): JSX.Element {
             Preview
           </Button>
           <span class="hint">{gap ?? 'Nothing is changed yet'}</span>
+          <CopyAs table={table} operation={() => toOperation(draft)} isDisabled={gap !== undefined} />
         </footer>
       </TableForm>
       <div class="lab-outcome">
         <ErrorBox error={preview.error} />
         {preview.value === undefined && preview.error === undefined ? (
-          <Empty icon="edit" title="See it before you do it">
-            <p>
-              The preview counts the rows and shows the first of them, before and after. Only then the change can be
-              run.
-            </p>
+          <Empty icon="edit" title="Preview before you change anything">
+            <p>The preview counts the rows and shows the first ones, before and after. Then you can run the change.</p>
           </Empty>
         ) : null}
         {preview.value === undefined ? null : (

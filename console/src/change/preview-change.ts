@@ -7,7 +7,9 @@ import { describeTable } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { findDimension } from '../../../src/plans/table-facts.ts';
 import type { ColumnFact } from '../../../src/plans/table-facts.ts';
+import type { TableOperation } from '../../../src/snippets/table-request.ts';
 import type { UpdateTableReply, DeleteReply } from '../../../src/wire/data.ts';
+import type { RestoreTableReply } from '../../../src/wire/history/versions.ts';
 import { FormError } from '../lab/form/query-body.ts';
 import { afterOf, beforeOf, branchOf } from './change-form.ts';
 import type { ChangeForm } from './change-form.ts';
@@ -96,20 +98,16 @@ export interface Done {
 
 /** Runs the change only on the previewed version, which is compared first and sent as a precondition. */
 export async function runChange(client: ApiClient, table: TablePath, { form, version }: Preview): Promise<Done> {
-  const branch = branchOf(form);
-  const now = await describeTable(client, table, branch);
+  const now = await describeTable(client, table, branchOf(form));
   if (now.version !== version) throw new StalePreview(version, now.version);
-  const address = tableAddress(table, form.kind);
+  const { name, body: json } = toOperation(form);
+  const address = tableAddress(table, name);
   const headers = { 'if-match': `"${version}"` };
   try {
-    if (form.kind === 'delete') {
-      const json = { ...branch, predicate: form.where.trim() };
+    if (name === 'delete') {
       const reply = await client.json<DeleteReply>(address, { json, headers });
       return { rows: reply.num_deleted_rows, version: reply.version };
     }
-    const condition = form.where.trim();
-    const updates = form.assignments.map((each) => [each.path, each.expression]);
-    const json = { ...branch, updates, ...(condition === '' ? {} : { predicate: condition }) };
     const reply = await client.json<UpdateTableReply>(address, { json, headers });
     return { rows: reply.updated_rows, version: reply.version };
   } catch (error) {
@@ -118,12 +116,46 @@ export async function runChange(client: ApiClient, table: TablePath, { form, ver
   }
 }
 
+export function toOperation(form: ChangeForm): Extract<TableOperation, { name: 'update' | 'delete' }> {
+  const condition = form.where.trim();
+  if (form.kind === 'delete') return { name: 'delete', body: { ...branchOf(form), predicate: condition } };
+  const updates = form.assignments.map(({ path, expression }): [string, string] => [path, expression]);
+  const predicate = condition === '' ? {} : { predicate: condition };
+  return { name: 'update', body: { ...branchOf(form), updates, ...predicate } };
+}
+
 /** Another writer committed after the preview. */
 export class StalePreview extends FormError {
   constructor(seen: number, now: number | undefined) {
     super(
       `The table has changed since the preview: it was at version ${seen}${now === undefined ? '' : `, and is at ${now}`}.`,
       'Nothing was done. Preview again to see what the change would do now.',
+    );
+  }
+}
+
+interface ChangeToUndo {
+  readonly branch?: string;
+  /** The version before the change. */
+  readonly from: number;
+  /** The version that the change made. */
+  readonly to: number;
+}
+
+/** Restores the version before, only while nothing else was written. */
+export async function undoChange(
+  client: ApiClient,
+  table: TablePath,
+  { from, to, ...branch }: ChangeToUndo,
+): Promise<number> {
+  const call = { json: { ...branch, version: from }, headers: { 'if-match': `"${to}"` } };
+  try {
+    return (await client.json<RestoreTableReply>(tableAddress(table, 'restore'), call)).version;
+  } catch (error) {
+    if (!(error instanceof ClientError) || error.status !== 412) throw error;
+    throw new FormError(
+      `The table was written to after version ${to}, so nothing was undone.`,
+      `Restore version ${from} in the versions tab to take back the later writes as well.`,
     );
   }
 }

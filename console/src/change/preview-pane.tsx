@@ -1,16 +1,16 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { restoreTable } from '../../../src/client/history.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { formatRows } from '../../../src/plans/format-figure.ts';
 import { useClient } from '../api.ts';
-import { ResultValue } from '../lab/lab-results.tsx';
 import { Button } from '../parts/button.tsx';
+import { Cell } from '../parts/grid/cell.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { Badge, Empty } from '../parts/states.tsx';
 import { useTask } from '../parts/use-load.ts';
-import { branchOf } from './change-form.ts';
+import { usePermissions } from '../who.tsx';
+import { AfterChange } from './after-change.tsx';
 import { ROWS_SHOWN, StalePreview, runChange } from './preview-change.ts';
 import type { ChangedRow, Done, Preview } from './preview-change.ts';
 
@@ -26,12 +26,17 @@ export function PreviewPane({ table, preview, isCurrent, onPreview }: PreviewPan
   const client = useClient();
   const [done, setDone] = useState<Done | undefined>();
   const task = useTask(async () => setDone(await runChange(client, table, preview)));
+  const { write: refusal } = usePermissions(table);
   const { form, count, version } = preview;
-  if (done !== undefined) return <AfterChange table={table} preview={preview} done={done} onPreview={onPreview} />;
+  if (done !== undefined) {
+    const verb = form.kind === 'delete' ? 'deleted' : 'updated';
+    const branch = form.branch === '' ? undefined : form.branch;
+    return <AfterChange table={table} branch={branch} before={version} done={done} verb={verb} onPreview={onPreview} />;
+  }
   if (count === 0) {
     return (
-      <Empty icon="search" title="No row would change">
-        <p>The condition selects none of the rows of version {version}.</p>
+      <Empty icon="search" title="No rows would change">
+        <p>The condition matches no rows of version {version}.</p>
       </Empty>
     );
   }
@@ -40,7 +45,7 @@ export function PreviewPane({ table, preview, isCurrent, onPreview }: PreviewPan
     <section class="change-preview" aria-label="Preview">
       <header>
         <h2>
-          {formatRows(count)} would {form.kind === 'delete' ? 'go' : 'change'}
+          {formatRows(count)} would {form.kind === 'delete' ? 'be deleted' : 'change'}
         </h2>
         <Badge icon="tag">version {version}</Badge>
         {form.branch === '' ? null : <Badge icon="branch">{form.branch}</Badge>}
@@ -49,6 +54,7 @@ export function PreviewPane({ table, preview, isCurrent, onPreview }: PreviewPan
           kind={form.kind === 'delete' ? 'danger' : 'primary'}
           isBusy={task.isRunning}
           isDisabled={!isCurrent}
+          refusal={refusal}
           onClick={task.run}
         >
           {verb} exactly these {formatRows(count)}
@@ -56,8 +62,8 @@ export function PreviewPane({ table, preview, isCurrent, onPreview }: PreviewPan
       </header>
       <p class="hint">
         {isCurrent
-          ? `Runs only while the ${form.branch === '' ? 'table' : 'branch'} is at version ${version}: it is compared just before, and the server is told it with If-Match.`
-          : 'The form has changed since: preview again.'}
+          ? `Runs only if the ${form.branch === '' ? 'table' : 'branch'} is still at version ${version} (checked with If-Match).`
+          : 'The form has changed since the preview. Preview again.'}
       </p>
       <ErrorBox error={task.error} {...(task.error instanceof StalePreview ? { onRetry: onPreview } : {})} />
       <ChangedRows rows={preview.rows} isDelete={form.kind === 'delete'} />
@@ -76,9 +82,9 @@ function ChangedRows({ rows, isDelete }: ChangedRowsProps): JSX.Element {
   const others = Object.keys(first?.others ?? {});
   const paths = (first?.cells ?? []).map(({ path }) => path);
   return (
-    <div class="grid-frame">
+    <div class="grid-frame" tabIndex={0}>
       <table class={isDelete ? 'changes going' : 'changes'}>
-        <caption class="hidden">{isDelete ? 'Rows that would go' : 'Rows before and after'}</caption>
+        <caption class="hidden">{isDelete ? 'Rows that would be deleted' : 'Rows before and after'}</caption>
         <thead>
           <tr>
             {paths.map((path) => (
@@ -99,17 +105,17 @@ function ChangedRows({ rows, isDelete }: ChangedRowsProps): JSX.Element {
               {row.cells.map(({ path, before, after }) => (
                 <td key={path} class={isSame(before, after) ? 'same' : 'changed'}>
                   <del>
-                    <ResultValue value={before} />
+                    <Cell value={before} />
                   </del>{' '}
                   <Icon name="right" />{' '}
                   <ins>
-                    <ResultValue value={after} />
+                    <Cell value={after} />
                   </ins>
                 </td>
               ))}
               {others.map((path) => (
                 <td key={path}>
-                  <ResultValue value={row.others[path]} />
+                  <Cell value={row.others[path]} />
                 </td>
               ))}
             </tr>
@@ -122,56 +128,4 @@ function ChangedRows({ rows, isDelete }: ChangedRowsProps): JSX.Element {
 
 function isSame(before: unknown, after: unknown): boolean {
   return before === after || (typeof before === 'object' && JSON.stringify(before) === JSON.stringify(after));
-}
-
-function whatOf({ form }: Preview): string {
-  return form.branch === '' ? 'The table' : `The branch ${form.branch}`;
-}
-
-interface AfterChangeProps {
-  readonly table: TablePath;
-  readonly preview: Preview;
-  readonly done: Done;
-  readonly onPreview: () => void;
-}
-
-function AfterChange({ table, preview, done, onPreview }: AfterChangeProps): JSX.Element {
-  const client = useClient();
-  const [undone, setUndone] = useState<number | undefined>();
-  const task = useTask(async () => {
-    const { version } = await restoreTable(client, table, { ...branchOf(preview.form), version: preview.version });
-    setUndone(version);
-  });
-  const verb = preview.form.kind === 'delete' ? 'deleted' : 'updated';
-  return (
-    <section class="change-preview done" aria-label="Done">
-      <div class="card" role="status">
-        <Icon name="check" />
-        <div>
-          <h2>
-            {formatRows(done.rows)} {verb}
-          </h2>
-          <p class="muted">
-            {undone === undefined
-              ? `${whatOf(preview)} is at version ${done.version}; before it was at ${preview.version}.`
-              : `Undone: version ${undone} has the contents of version ${preview.version} again.`}
-          </p>
-        </div>
-        <span class="spring" />
-        {undone === undefined ? (
-          <Button icon="refresh" isBusy={task.isRunning} onClick={task.run}>
-            Undo
-          </Button>
-        ) : null}
-        <Button onClick={onPreview}>Preview again</Button>
-      </div>
-      <ErrorBox error={task.error} />
-      {undone === undefined ? (
-        <p class="hint">
-          Undo restores version {preview.version} as a new version; writes that others made since would be undone with
-          it.
-        </p>
-      ) : null}
-    </section>
-  );
 }

@@ -1,39 +1,80 @@
 import type { JSX } from 'preact';
-import { useMemo } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import type { JsonRow, JsonValue } from '../../../src/client/rows.ts';
+import type { ColumnFact } from '../../../src/plans/table-facts.ts';
+import type { SchemaJson, TypeJson } from '../../../src/wire/schema/schema-json.ts';
+import { Cell, toText } from '../parts/grid/cell.tsx';
 import { DataGrid } from '../parts/grid/data-grid.tsx';
 import type { GridColumn } from '../parts/grid/data-grid.tsx';
-import { Sparkline } from '../parts/grid/cell.tsx';
+import { isBinary, isVector } from '../parts/grid/field-type.ts';
+import { ValueDialog } from '../parts/grid/value-dialog.tsx';
 import { Empty } from '../parts/states.tsx';
 
-const TEXT_SHOWN_MAX = 200;
+interface LabResultsProps {
+  readonly rows: readonly JsonRow[];
+  readonly schema: SchemaJson;
+  readonly columns: readonly ColumnFact[];
+  readonly label?: string;
+}
 
-/** Columns that the search added come first. */
-export function LabResults({ rows }: { readonly rows: readonly JsonRow[] }): JSX.Element {
-  const columns = useMemo(() => toColumns(rows), [rows]);
+interface ResultColumn extends GridColumn<JsonRow> {
+  readonly type: TypeJson | undefined;
+}
+
+/** Columns that the search added come first. Values are shown as in the table's rows. */
+export function LabResults({ rows, schema, columns: facts, label = 'Results' }: LabResultsProps): JSX.Element {
+  const columns = useMemo(() => toColumns(rows, typesOf(schema, facts)), [rows, schema, facts]);
+  const [open, setOpen] = useState<{ readonly row: JsonRow; readonly column: string }>();
   if (rows.length === 0) {
     return (
-      <Empty icon="search" title="No rows">
-        <p>The filter or the search found nothing. Try a wider one.</p>
+      <Empty icon="search" title="No rows found">
+        <p>Try a wider filter or another search.</p>
       </Empty>
     );
   }
-  return <DataGrid label="Results" columns={columns} rows={rows} keyOf={(_row, index) => String(index)} />;
+  return (
+    <>
+      <DataGrid
+        label={label}
+        columns={columns}
+        rows={rows}
+        keyOf={(_row, index) => String(index)}
+        onOpen={(row, { id }) => setOpen({ row, column: id })}
+      />
+      {open === undefined ? null : (
+        <ValueDialog
+          title={open.column}
+          value={open.row[open.column]}
+          type={columns.find(({ id }) => id === open.column)?.type}
+          onClose={() => setOpen(undefined)}
+        />
+      )}
+    </>
+  );
 }
 
-function toColumns(rows: readonly JsonRow[]): readonly GridColumn<JsonRow>[] {
-  const [first = {}] = rows;
-  const names = Object.keys(first);
+/** By the name of a result's column: a whole field, or the path of a nested one. */
+function typesOf(schema: SchemaJson, facts: readonly ColumnFact[]): ReadonlyMap<string, TypeJson> {
+  return new Map([
+    ...facts.map(({ path, type }) => [path, type] as const),
+    ...schema.fields.map(({ name, type }) => [name, type] as const),
+  ]);
+}
+
+function toColumns(rows: readonly JsonRow[], types: ReadonlyMap<string, TypeJson>): readonly ResultColumn[] {
+  const names = Object.keys(rows[0] ?? {});
   const ordered = [...names.filter(isAdded), ...names.filter((name) => !isAdded(name))];
   return ordered.map((name) => {
-    const values = rows.map((row) => row[name]);
+    const values = rows.map((row) => (isAdded(name) ? rounded(row[name]) : row[name]));
+    const type = types.get(name);
     const isNumber = values.some((value) => typeof value === 'number' || typeof value === 'bigint');
     return {
       id: name,
       label: name,
-      width: widthOf(name, values),
+      type,
+      width: widthOf(name, values, type),
       align: isNumber ? ('right' as const) : ('left' as const),
-      render: (row) => <ResultValue value={row[name]} />,
+      render: (row) => <Cell value={isAdded(name) ? rounded(row[name]) : row[name]} type={type} />,
     };
   });
 }
@@ -43,35 +84,18 @@ function isAdded(name: string): boolean {
   return name.startsWith('_') || name === 'query_index';
 }
 
-function widthOf(name: string, values: readonly (JsonValue | undefined)[]): number {
-  if (values.some(isVector)) return 190;
-  const longest = Math.max(name.length, ...values.map((value) => toText(value).length));
-  return Math.min(420, Math.max(80, longest * 7.4 + 24));
+const DIGITS_SHOWN = 6;
+
+function rounded(value: JsonValue | undefined): JsonValue | undefined {
+  return typeof value === 'number' && !Number.isInteger(value) ? Number(value.toPrecision(DIGITS_SHOWN)) : value;
 }
 
-export function ResultValue({ value }: { readonly value: JsonValue | undefined }): JSX.Element {
-  if (value === null || value === undefined) return <span class="muted">null</span>;
-  if (isVector(value)) {
-    return (
-      <span class="vector-value">
-        <Sparkline values={value} />
-        <span class="muted">{value.length}</span>
-      </span>
-    );
-  }
-  return <>{toText(value)}</>;
-}
+const MEASURED_CHARACTERS_MAX = 60;
 
-function isVector(value: JsonValue | undefined): value is readonly number[] {
-  return Array.isArray(value) && value.length > 3 && value.every((each) => typeof each === 'number');
-}
-
-function toText(value: JsonValue | undefined): string {
-  if (typeof value === 'number') return Number.isInteger(value) ? String(value) : String(Number(value.toPrecision(6)));
-  if (typeof value === 'string') return value.slice(0, TEXT_SHOWN_MAX);
-  if (typeof value !== 'object' || value === null) return String(value);
-  return JSON.stringify(value, (_name, each: unknown) => (typeof each === 'bigint' ? String(each) : each)).slice(
-    0,
-    TEXT_SHOWN_MAX,
-  );
+function widthOf(name: string, values: readonly (JsonValue | undefined)[], type: TypeJson | undefined): number {
+  if (type !== undefined && isVector(type)) return 190;
+  if (type !== undefined && isBinary(type)) return 130;
+  const lengths = values.map((value) => (typeof value === 'string' ? value : toText(value ?? null)).length);
+  const longest = Math.min(MEASURED_CHARACTERS_MAX, Math.max(name.length, ...lengths));
+  return Math.min(420, Math.max(80, longest * 8.2 + 30));
 }

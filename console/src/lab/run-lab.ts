@@ -50,12 +50,22 @@ interface TwoPlans {
   readonly second: Run;
 }
 
-export type Outcome = Rows | OnePlan | TwoPlans;
+/** The map loads its rows itself. */
+interface OneMap {
+  readonly kind: 'map';
+}
+
+export type Outcome = Rows | OnePlan | TwoPlans | OneMap;
 
 export interface Lab {
   readonly client: ApiClient;
   readonly table: TablePath;
   readonly facts: TableFacts;
+}
+
+export interface LabQuery {
+  readonly lab: Lab;
+  readonly form: LabForm;
 }
 
 export async function runLab(lab: Lab, form: LabForm): Promise<Outcome> {
@@ -70,6 +80,8 @@ export async function runLab(lab: Lab, form: LabForm): Promise<Outcome> {
       return { kind: 'plan', run: await analyze(lab, form) };
     case 'compare':
       return compare(lab, form);
+    case 'map':
+      return { kind: 'map' };
   }
 }
 
@@ -86,7 +98,8 @@ async function analyze(lab: Lab, form: LabForm): Promise<Run> {
   const body = await toQueryBody(client, table, form, facts);
   const { plan: given, text } = await analyzePlan(client, table, body);
   const plan = readPlan(given);
-  if (plan === undefined) throw new FormError('The server sent no plan.', 'Is the console as new as the server?');
+  if (plan === undefined)
+    throw new FormError('The server returned no plan.', 'Reload the page: the console may be older than the server.');
   const recall = isMeasured(form, facts) && !hasManyVectors(body) ? await measureRecall(lab, body) : undefined;
   const context = { query: body, schema: facts.schema, indexes: facts.indexes, stats: facts.stats };
   const findings = findAdvice(plan, recall === undefined ? context : { ...context, recall });

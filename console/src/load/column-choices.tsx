@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
+import { isDetectedVector } from './opened-file.ts';
 import type { ChosenColumn } from './opened-file.ts';
 
 interface ColumnChoicesProps {
@@ -20,7 +21,7 @@ const TYPES = [
   'timestamp[us]',
   'timestamp[us, UTC]',
   'decimal128(18, 2)',
-  'float32[128]',
+  'vector[384]',
   'list<utf8>',
 ];
 
@@ -31,6 +32,7 @@ export function ColumnChoices({ columns, onChange }: ColumnChoicesProps): JSX.El
   return (
     <section aria-label="Columns">
       <h2>Columns</h2>
+      <p class="hint">What each column will be, and why. Change a name or a type, or clear the box to leave it out.</p>
       <datalist id={listId}>
         {TYPES.map((type) => (
           <option key={type} value={type} />
@@ -52,9 +54,9 @@ interface ChoiceRowProps {
 }
 
 function ChoiceRow({ column, listId, onChange }: ChoiceRowProps): JSX.Element {
-  const { source, sourceType, name, type, isKept } = column;
+  const { source, name, type, isKept } = column;
   return (
-    <div class={isKept ? 'choice' : 'choice skipped'}>
+    <div class={isKept ? 'choice' : 'choice skipped'} role="group" aria-label={source}>
       <input
         type="checkbox"
         aria-label={`Load ${source}`}
@@ -77,10 +79,36 @@ function ChoiceRow({ column, listId, onChange }: ChoiceRowProps): JSX.Element {
         disabled={!isKept}
         onChange={(event) => onChange({ type: event.currentTarget.value })}
       />
-      <span class="hint">
-        {name === source ? '' : `from ${source} `}
-        {type === sourceType ? '' : `was ${sourceType}`}
-      </span>
+      <p class="hint">
+        {isDetectedVector(column) && isKept ? (
+          <label class="vector-switch">
+            <input
+              type="checkbox"
+              role="switch"
+              aria-label={`${source} as vectors`}
+              checked={type !== column.sourceType}
+              onChange={(event) => {
+                onChange({ type: event.currentTarget.checked ? column.detectedType : column.sourceType });
+              }}
+            />
+            Vectors
+          </label>
+        ) : null}
+        <span>{reasonFor(column)}</span>
+      </p>
     </div>
   );
+}
+
+/** Why a column gets its type. */
+function reasonFor({ source, sourceType, detectedType, reason, name, type, isKept }: ChosenColumn): string {
+  if (!isKept) return 'Left out.';
+  const renamed = name === source ? '' : `From ${source}. `;
+  if (type === detectedType && type === sourceType) return `${renamed}${capitalized(reason)}.`;
+  if (type === detectedType) return `${renamed}Found: ${reason}.`;
+  return `${renamed}Chosen in place of ${detectedType}.`;
+}
+
+function capitalized(text: string): string {
+  return text.slice(0, 1).toUpperCase() + text.slice(1);
 }

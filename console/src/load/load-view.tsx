@@ -1,13 +1,16 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { startIndex } from '../../../src/client/tables.ts';
+import { useClient } from '../api.ts';
 import { tableHash } from '../links.ts';
 import { Button, LinkButton } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { formatBytes, formatCount, formatCountOf } from '../parts/format.ts';
+import { formatBytes, formatCount, formatCountOf, formatMilliseconds } from '../parts/format.ts';
 import { Icon } from '../parts/icon.tsx';
 import { Badge, Skeleton } from '../parts/states.tsx';
 import { useDocumentTitle } from '../parts/use-load.ts';
 import type { ViewProps } from '../router.ts';
+import { JobButton } from '../table/schema/job-button.tsx';
 import { ColumnChoices } from './column-choices.tsx';
 import { DropZone } from './drop-zone.tsx';
 import { openFile } from './opened-file.ts';
@@ -91,16 +94,30 @@ interface ResultProps {
 }
 
 function Result({ loaded, onRestart }: ResultProps): JSX.Element {
+  const { table, rows, bytes, milliseconds, version, vectors } = loaded;
+  const client = useClient();
   return (
     <div class="empty" role="status">
       <Icon name="check" class="good" />
       <h2>
-        {formatCountOf(loaded.rows, 'row')} in {loaded.table.join(' / ')}
+        Imported {formatCountOf(rows, 'row')} ({formatBytes(bytes)}) into {table.join(' / ')} in{' '}
+        {formatMilliseconds(milliseconds)}
       </h2>
-      {loaded.version === undefined ? null : <p>The table is now at version {formatCount(loaded.version)}.</p>}
+      {version === undefined ? null : <p>The table is now at version {formatCount(version)}.</p>}
+      {vectors.map((column) => (
+        <p key={column} class="next-step">
+          <span>Searches of {column} compare every row until it has an index.</span>
+          <JobButton
+            label={`Build an index on ${column}`}
+            done={`${column} has an index.`}
+            start={async () => startIndex(client, table, { column })}
+            onDone={() => undefined}
+          />
+        </p>
+      ))}
       <div class="actions">
         <Button onClick={onRestart}>Load another file</Button>
-        <LinkButton kind="primary" icon="table" href={tableHash(loaded.table)}>
+        <LinkButton kind="primary" icon="table" href={tableHash(table)}>
           Open the table
         </LinkButton>
       </div>

@@ -3,10 +3,23 @@ import type { Reader } from '../../../src/formats/open-reader.ts';
 
 export interface ChosenColumn {
   readonly source: string;
+  /** In the file; lists are lists. */
   readonly sourceType: string;
+  /** What the first rows suggest, and why. */
+  readonly detectedType: string;
+  readonly reason: string;
   readonly name: string;
   readonly type: string;
   readonly isKept: boolean;
+}
+
+/** Lists of numbers of one length: they can be searched as vectors. */
+export function isDetectedVector({ sourceType, detectedType }: ChosenColumn): boolean {
+  return sourceType.startsWith('list<') && isVectorType(detectedType);
+}
+
+export function isVectorType(type: string): boolean {
+  return /^(?:vector|float|float16|float32|float64)\[\d+\]$/.test(type);
 }
 
 export interface OpenedFile {
@@ -29,7 +42,13 @@ async function openWith(file: File, columns: readonly ChosenColumn[]): Promise<R
     import('../../../src/formats/open-reader.ts'),
     import('../../../src/formats/input.ts'),
   ]);
-  const choices = columns.map(({ source, name, type, isKept }) => ({ source, name, type, skip: !isKept }));
+  const choices = columns.map(({ source, sourceType, name, type, isKept }) => ({
+    source,
+    name,
+    skip: !isKept,
+    // Not every type of a file can be written as text.
+    ...(type === sourceType ? { vector: false } : { type }),
+  }));
   return openReader(blobInput(file), { name: file.name, columns: choices });
 }
 
@@ -39,9 +58,11 @@ export async function openFile(file: File): Promise<OpenedFile> {
     file,
     format: reader.format,
     rowCount: reader.rowCount,
-    columns: reader.sourceColumns.map(({ source, type }) => ({
+    columns: reader.columns.map(({ source, type, reason }, index) => ({
       source,
-      sourceType: type,
+      sourceType: reader.sourceColumns[index]?.type ?? type,
+      detectedType: type,
+      reason,
       name: source,
       type,
       isKept: true,
@@ -62,7 +83,7 @@ interface Converted {
 }
 
 interface Conversion {
-  readonly onRead: (share: number) => void;
+  readonly onRead: (read: { readonly rows: number; readonly bytes: number }) => void;
   readonly signal: AbortSignal;
 }
 
@@ -77,7 +98,7 @@ export async function convertFile({ file, columns }: OpenedFile, { onRead, signa
     for await (const { batch, endByte } of reader.batches()) {
       signal.throwIfAborted();
       rows += batch.numRows;
-      onRead(endByte / Math.max(1, file.size));
+      onRead({ rows, bytes: endByte });
       yield batch;
       // Yields to the event loop: the page stays responsive.
       await new Promise((resolve) => setTimeout(resolve));

@@ -2,8 +2,9 @@ import { insertRows } from '../../../src/client/rows.ts';
 import { createTable } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { clientOf } from '../api.ts';
+import { formatBytes, formatCountOf } from '../parts/format.ts';
 import type { Session } from '../session.ts';
-import { convertFile } from './opened-file.ts';
+import { convertFile, isVectorType } from './opened-file.ts';
 import type { OpenedFile } from './opened-file.ts';
 
 export type LoadMode = 'create' | 'append' | 'overwrite';
@@ -21,7 +22,12 @@ export interface Progress {
 export interface Loaded {
   readonly table: TablePath;
   readonly rows: number;
+  /** Of the file. */
+  readonly bytes: number;
+  readonly milliseconds: number;
   readonly version: number | undefined;
+  /** Under the names that they have in the table. */
+  readonly vectors: readonly string[];
 }
 
 interface Sending {
@@ -33,20 +39,29 @@ interface Sending {
 /** Reading is the first half of the bar, sending the second. */
 export async function sendFile(opened: OpenedFile, { table, mode }: LoadTarget, sending: Sending): Promise<Loaded> {
   const { session, onProgress, signal } = sending;
-  const onRead = (share: number): void => onProgress({ words: 'Reading the file', share: share / 2 });
+  const { file, columns } = opened;
+  const startedAt = performance.now();
+  const onRead = ({ rows, bytes }: { readonly rows: number; readonly bytes: number }): void => {
+    const words = `Reading: ${formatCountOf(rows, 'row')}, ${formatBytes(bytes)} of ${formatBytes(file.size)}`;
+    onProgress({ words, share: bytes / Math.max(1, file.size) / 2 });
+  };
   const { stream, rows } = await convertFile(opened, { onRead, signal });
-  const onSent = (share: number): void =>
+  const onSent = (share: number): void => {
+    const sent = `${formatBytes(share * stream.size)} of ${formatBytes(stream.size)}`;
     onProgress(
       share < 1
-        ? { words: 'Sending the rows', share: 0.5 + share / 2 }
-        : { words: 'The server is writing', share: undefined },
+        ? { words: `Sending ${formatCountOf(rows, 'row')}: ${sent}`, share: 0.5 + share / 2 }
+        : { words: `The server is writing ${formatCountOf(rows, 'row')}`, share: undefined },
     );
+  };
   const client = clientOf(session, uploadFetch(onSent));
   const reply =
     mode === 'append'
       ? await insertRows(client, table, stream, { signal })
       : await createTable(client, table, stream, { mode, signal });
-  return { table, rows, version: reply.version };
+  const vectors = columns.filter(({ isKept, type }) => isKept && isVectorType(type)).map(({ name }) => name);
+  const milliseconds = performance.now() - startedAt;
+  return { table, rows, bytes: file.size, milliseconds, version: reply.version, vectors };
 }
 
 /** The share of the body that has been sent, from 0 to 1. */

@@ -3,11 +3,14 @@ import { useRef, useState } from 'preact/hooks';
 import type { NamespacePath, TablePath } from '../../../src/model/identifier.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
+import { formatCountOf } from '../parts/format.ts';
 import { TextField } from '../parts/forms/field.tsx';
 import { Meter } from '../parts/states.tsx';
 import { useTask } from '../parts/use-load.ts';
 import type { Session } from '../session.ts';
+import { isVectorType } from './opened-file.ts';
 import type { OpenedFile } from './opened-file.ts';
+import { usePermissions } from '../who.tsx';
 import { sendFile } from './send-file.ts';
 import type { LoadMode, Loaded, Progress } from './send-file.ts';
 
@@ -20,13 +23,13 @@ interface TargetFormProps {
 }
 
 const MODES: readonly { readonly mode: LoadMode; readonly label: string; readonly meaning: string }[] = [
-  { mode: 'create', label: 'Create', meaning: 'A new table; refused if the name is taken.' },
+  { mode: 'create', label: 'Create', meaning: 'Creates a table. Refused if the name is taken.' },
   {
     mode: 'append',
     label: 'Append',
-    meaning: 'The rows are added to a table that is there; columns are found by name.',
+    meaning: 'Adds the rows to an existing table; columns are matched by name.',
   },
-  { mode: 'overwrite', label: 'Overwrite', meaning: 'The rows replace all that are there; the old versions stay.' },
+  { mode: 'overwrite', label: 'Overwrite', meaning: 'Replaces all rows of the table; older versions remain.' },
 ];
 
 export function TargetForm({ opened, session, namespace, table, onLoaded }: TargetFormProps): JSX.Element {
@@ -35,6 +38,7 @@ export function TargetForm({ opened, session, namespace, table, onLoaded }: Targ
   const [mode, setMode] = useState<LoadMode>(table === undefined ? 'create' : 'append');
   const [progress, setProgress] = useState<Progress>();
   const stop = useRef<AbortController | undefined>(undefined);
+  const { write: refusal } = usePermissions(toTablePath(where, name.trim()));
   const task = useTask(async () => {
     stop.current = new AbortController();
     const path = toTablePath(where, name.trim());
@@ -52,7 +56,7 @@ export function TargetForm({ opened, session, namespace, table, onLoaded }: Targ
   });
   const submit = (event: Event): void => {
     event.preventDefault();
-    task.run();
+    if (refusal === undefined) task.run();
   };
   return (
     <form class="card target" onSubmit={submit}>
@@ -71,8 +75,11 @@ export function TargetForm({ opened, session, namespace, table, onLoaded }: Targ
         value={where}
         onChange={setWhere}
         placeholder="the root of the database"
-        hint="Names with / between them."
+        hint="Separate names with /."
       />
+      <p class="hint sent" aria-label="What is sent">
+        {describe(opened)}
+      </p>
       <ErrorBox error={task.error} />
       {progress === undefined ? null : (
         <div role="status">
@@ -82,12 +89,30 @@ export function TargetForm({ opened, session, namespace, table, onLoaded }: Targ
       )}
       <footer>
         {task.isRunning ? <Button onClick={() => stop.current?.abort()}>Stop</Button> : null}
-        <Button submits kind="primary" icon="upload" isBusy={task.isRunning} isDisabled={name.trim() === ''}>
+        <Button
+          submits
+          kind="primary"
+          icon="upload"
+          isBusy={task.isRunning}
+          isDisabled={name.trim() === ''}
+          refusal={refusal}
+        >
           Load
         </Button>
       </footer>
     </form>
   );
+}
+
+/** What will be sent. */
+function describe({ rowCount, columns }: OpenedFile): string {
+  const kept = columns.filter(({ isKept }) => isKept);
+  const vectors = kept.filter(({ type }) => isVectorType(type)).length;
+  const rows = rowCount === undefined ? 'all rows' : formatCountOf(rowCount, 'row');
+  const left =
+    columns.length === kept.length ? '' : ` ${formatCountOf(columns.length - kept.length, 'column')} left out.`;
+  const parts = vectors === 0 ? '' : `, ${formatCountOf(vectors, 'vector')} among them`;
+  return `Sends ${rows} of ${formatCountOf(kept.length, 'column')}${parts}.${left} Either all rows are loaded or none.`;
 }
 
 function nameOf(file: string): string {

@@ -26,16 +26,18 @@ export function NodesView(): JSX.Element {
     <div class="view">
       <header class="section-head">
         <h1>Nodes</h1>
-        <span class="muted">{isPaused ? 'paused' : 'live, every five seconds'}</span>
+        <span class="muted">{isPaused ? 'Paused' : 'Live, every 5 s'}</span>
         <span class="spring" />
         <Button icon={isPaused ? 'play' : 'pause'} isPressed={isPaused} onClick={() => setIsPaused(!isPaused)}>
-          {isPaused ? 'Go on' : 'Pause'}
+          {isPaused ? 'Resume' : 'Pause'}
         </Button>
       </header>
       {isRefused(nodes.error) ? (
         <p class="note">
-          <Icon name="warning" />
-          <span>The nodes are shown to administrators of the server.</span>
+          <Icon name="info" />
+          <span>
+            Nodes are shown to server administrators: sign in with a key that has the admin role on every database.
+          </span>
         </p>
       ) : (
         <ErrorBox error={nodes.error} onRetry={nodes.reload} />
@@ -53,9 +55,9 @@ function isRefused(error: unknown): boolean {
 function Shown({ reply }: { readonly reply: ListNodesReply }): JSX.Element {
   return (
     <>
-      <div class="scrolled">
+      <div class="scrolled" tabIndex={0} role="region" aria-label="Nodes">
         <table class="entries" aria-label="Nodes, in the order of their start">
-          <Heads heads={['Node', 'State', 'Address', 'Started', right('Leases'), right('Forwards'), 'Release']} />
+          <Heads heads={['Node', 'State', 'Address', 'Started', right('Leases'), right('Forwarded'), 'Release']} />
           <tbody>
             {reply.nodes.map((node) => (
               <NodeRow key={node.id} node={node} hasAnswered={node.id === reply.node_id} />
@@ -78,10 +80,10 @@ function NodeRow({ node, hasAnswered }: { readonly node: Node; readonly hasAnswe
   return (
     <tr>
       <th scope="row" title={node.id}>
-        {node.name} {hasAnswered ? <Badge kind="accent">answered</Badge> : null}
+        {node.name} {hasAnswered ? <Badge kind="accent">this node</Badge> : null}
       </th>
-      <td>{node.alive ? <Badge kind="good">alive</Badge> : <Badge kind="bad">silent</Badge>}</td>
-      <td>{node.address === undefined ? <span class="muted">serves alone</span> : <code>{node.address}</code>}</td>
+      <td>{node.alive ? <Badge kind="good">alive</Badge> : <Badge kind="bad">not responding</Badge>}</td>
+      <td>{node.address === undefined ? <span class="muted">single node</span> : <code>{node.address}</code>}</td>
       <td>
         <time dateTime={node.started_at} title={formatMoment(started)}>
           {formatAgo(started)}
@@ -95,7 +97,12 @@ function NodeRow({ node, hasAnswered }: { readonly node: Node; readonly hasAnswe
 }
 
 function Takeovers({ reply: { takeovers, nodes } }: { readonly reply: ListNodesReply }): JSX.Element {
-  if (takeovers.length === 0) return <Empty icon="check" title="No table was taken over" />;
+  if (takeovers.length === 0)
+    return (
+      <Empty icon="check" title="No takeovers">
+        <p>When a node stops, others take over the tables that it was writing.</p>
+      </Empty>
+    );
   const nameOf = (id: string): string => nodes.find((node) => node.id === id)?.name ?? id;
   return (
     <ul>

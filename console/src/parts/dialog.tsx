@@ -1,9 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { ErrorBox } from './error-box.tsx';
 import { TextField } from './forms/field.tsx';
 import { useTask } from './use-load.ts';
+import { useModal } from './use-modal.ts';
 
 interface DialogProps {
   readonly title: string;
@@ -12,18 +13,14 @@ interface DialogProps {
   readonly isWide?: boolean;
 }
 
-/** Uses `<dialog>`, which traps the focus, closes with Escape and restores the focus. */
 export function Dialog({ title, onClose, children, isWide = false }: DialogProps): JSX.Element {
   const titleId = useId();
-  const dialog = useRef<HTMLDialogElement>(null);
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
+  const [modal, close] = useModal(onClose);
   return (
-    <dialog ref={dialog} class={isWide ? 'dialog wide' : 'dialog'} aria-labelledby={titleId} onClose={onClose}>
+    <dialog {...modal} class={isWide ? 'dialog wide' : 'dialog'} aria-labelledby={titleId}>
       <header>
         <h2 id={titleId}>{title}</h2>
-        <Button kind="quiet" icon="close" label="Close" onClick={() => dialog.current?.close()} />
+        <Button kind="quiet" icon="close" label="Close" onClick={close} />
       </header>
       {children}
     </dialog>

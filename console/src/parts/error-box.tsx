@@ -46,7 +46,7 @@ export function wordsOf(error: unknown): ErrorWords {
     return { title: error.title, message: error.message, hint: error.hint, requestId: error.requestId };
   }
   if (error instanceof ConnectionError) {
-    return { title: 'No answer', message: error.message, hint: 'Is the server running? Try again in a moment.' };
+    return { title: 'No response', message: error.message, hint: 'Is the server running? Try again in a moment.' };
   }
   const hint = hasHint(error) ? error.hint : undefined;
   return { title: 'That did not work', message: error instanceof Error ? error.message : String(error), hint };

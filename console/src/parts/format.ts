@@ -1,5 +1,8 @@
+import { formatTime } from '../../../src/plans/format-figure.ts';
+
+export { formatBytes } from '../../../src/plans/format-figure.ts';
+
 const COUNTS = new Intl.NumberFormat('en');
-const SHORT = new Intl.NumberFormat('en', { maximumFractionDigits: 1 });
 const MOMENTS = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' });
 const AGO = new Intl.RelativeTimeFormat('en', { numeric: 'auto' });
 
@@ -12,19 +15,8 @@ export function formatCountOf(count: number, one: string, many = `${one}s`): str
   return `${formatCount(count)} ${count === 1 ? one : many}`;
 }
 
-const BYTE_UNITS = ['B', 'kB', 'MB', 'GB', 'TB', 'PB'];
-
-export function formatBytes(bytes: number): string {
-  const power = bytes < 1000 ? 0 : Math.min(Math.floor(Math.log10(bytes) / 3), BYTE_UNITS.length - 1);
-  return `${SHORT.format(bytes / 1000 ** power)} ${BYTE_UNITS[power] ?? ''}`;
-}
-
 export function formatMilliseconds(milliseconds: number): string {
-  if (milliseconds < 1) return `${SHORT.format(milliseconds * 1000)} µs`;
-  if (milliseconds < 1000) return `${SHORT.format(milliseconds)} ms`;
-  return milliseconds < 120_000
-    ? `${SHORT.format(milliseconds / 1000)} s`
-    : `${SHORT.format(milliseconds / 60_000)} min`;
+  return formatTime(milliseconds * 1e6);
 }
 
 export function formatMoment(milliseconds: number): string {

@@ -1,7 +1,9 @@
 import type { ComponentChildren, JSX } from 'preact';
 import { useEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
+import { Icon } from './icon.tsx';
 import type { IconName } from './icon.tsx';
+import { toast } from './toast-store.ts';
 
 interface PopoverProps {
   readonly label: string;
@@ -55,5 +57,30 @@ export function Popover({ label, icon, text, kind = 'plain', side = 'left', chil
         </div>
       ) : null}
     </div>
+  );
+}
+
+interface MenuItemProps {
+  readonly icon: IconName;
+  readonly isDangerous?: boolean;
+  /** Why the caller may not do it: the item turns grey and says so. */
+  readonly refusal?: string | undefined;
+  readonly onClick: () => void;
+  readonly children: ComponentChildren;
+}
+
+/** A button in the menu of a popover. */
+export function MenuItem({ icon, isDangerous = false, refusal, onClick, children }: MenuItemProps): JSX.Element {
+  const isRefused = refusal !== undefined;
+  return (
+    <button
+      type="button"
+      class={isDangerous ? 'item bad' : 'item'}
+      title={refusal}
+      aria-disabled={isRefused ? true : undefined}
+      onClick={isRefused ? () => toast(refusal, 'bad') : onClick}
+    >
+      <Icon name={icon} /> {children}
+    </button>
   );
 }

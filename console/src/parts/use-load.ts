@@ -14,9 +14,13 @@ interface State<Value> {
   readonly isLoading: boolean;
 }
 
-/** Loads on mount and when `inputs` change; ignores outdated results. */
-export function useLoad<Value>(load: (signal: AbortSignal) => Promise<Value>, inputs: readonly unknown[]): Load<Value> {
-  const [state, setState] = useState<State<Value>>({ value: undefined, error: undefined, isLoading: true });
+/** Loads on mount and when `inputs` change; ignores outdated results. `start` is the value until the first result. */
+export function useLoad<Value>(
+  load: (signal: AbortSignal) => Promise<Value>,
+  inputs: readonly unknown[],
+  start?: Value,
+): Load<Value> {
+  const [state, setState] = useState<State<Value>>({ value: start, error: undefined, isLoading: true });
   const [round, setRound] = useState(0);
   useEffect(() => {
     const unmounted = new AbortController();

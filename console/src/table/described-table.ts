@@ -52,6 +52,11 @@ async function findAt(client: ApiClient, path: TablePath, { tag, ...at }: AskedA
   return { version, ...(branch === undefined ? {} : { branch }) };
 }
 
+/** For requests that take a branch. */
+export function branchOf({ at }: { readonly at: At }): { readonly branch?: string } {
+  return at.branch === undefined ? {} : { branch: at.branch };
+}
+
 export function schemaOf(schema: object | undefined): SchemaJson {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The server writes it with the function that has this type.
   return (schema ?? { fields: [] }) as SchemaJson;

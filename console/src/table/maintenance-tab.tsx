@@ -11,9 +11,11 @@ import { Badge, Meter, Skeleton } from '../parts/states.tsx';
 import { toast } from '../parts/toasts.tsx';
 import { useLoad, useTask } from '../parts/use-load.ts';
 import type { TabProps } from './described-table.ts';
+import { usePermissions } from '../who.tsx';
 
 export function MaintenanceTab({ table, onChanged }: TabProps): JSX.Element {
   const client = useClient();
+  const { manage: refusal } = usePermissions(table.path);
   const [phase, setPhase] = useState('');
   const { value, error, reload } = useLoad(
     async () => describeMaintenance(client, table.path),
@@ -23,7 +25,7 @@ export function MaintenanceTab({ table, onChanged }: TabProps): JSX.Element {
     const { job_id: id } = await startMaintenance(client, table.path);
     const job = await waitForJob(client, id, { onProgress: (each) => setPhase(each.phase) });
     if (job.failure !== undefined) throw new Error(job.failure.message);
-    toast('The table is in order.');
+    toast('Maintenance is done.');
     reload();
     onChanged();
   });
@@ -40,11 +42,11 @@ export function MaintenanceTab({ table, onChanged }: TabProps): JSX.Element {
         <p class="muted">{STATES[value.state] ?? ''}</p>
         <span class="spring" />
         {value.state === 'off' ? null : (
-          <Button icon={isPaused ? 'play' : 'pause'} isBusy={toggle.isRunning} onClick={toggle.run}>
+          <Button icon={isPaused ? 'play' : 'pause'} isBusy={toggle.isRunning} refusal={refusal} onClick={toggle.run}>
             {isPaused ? 'Resume' : 'Pause'}
           </Button>
         )}
-        <Button kind="primary" icon="refresh" isBusy={run.isRunning} onClick={run.run}>
+        <Button kind="primary" icon="refresh" isBusy={run.isRunning} refusal={refusal} onClick={run.run}>
           Run now
         </Button>
       </div>
@@ -57,15 +59,15 @@ export function MaintenanceTab({ table, onChanged }: TabProps): JSX.Element {
 }
 
 const STATES: Readonly<Record<string, string>> = {
-  automatic: 'The server merges fragments, refreshes indexes and removes old versions by itself.',
-  paused: 'Nothing happens to this table until it is resumed.',
-  off: 'The server does no maintenance by itself; it can be run here.',
+  automatic: 'The server merges fragments, refreshes indexes and removes old versions automatically.',
+  paused: 'Maintenance of this table is paused until you resume it.',
+  off: 'Automatic maintenance is off; you can run it here.',
 };
 
 const REASONS: Readonly<Record<string, string>> = {
   fragments: 'merge small fragments',
   deletions: 'drop deleted rows',
-  index: 'bring indexes up to date',
+  index: 'update indexes',
 };
 
 function Facts({ state }: { readonly state: DescribeMaintenanceReply }): JSX.Element {
@@ -92,8 +94,7 @@ function Facts({ state }: { readonly state: DescribeMaintenanceReply }): JSX.Ele
         ))}
       </dl>
       <p>
-        <strong>A run now would</strong>{' '}
-        {todo.length === 0 ? 'change nothing: the table is in order.' : `${todo.join(', ')}.`}
+        <strong>A run now would</strong> {todo.length === 0 ? 'change nothing.' : `${todo.join(', ')}.`}
       </p>
     </>
   );
@@ -106,7 +107,7 @@ function LastRun({ run }: { readonly run: DescribeMaintenanceReply['last_run'] }
       <h2>Last run</h2>
       <p class="muted">
         {formatAgo(run.ended_ms)}, in {formatMilliseconds(run.milliseconds)}
-        {run.lost_to_writer ? '; a writer was faster, nothing was done' : ''}. Fragments: −
+        {run.lost_to_writer ? '; another writer committed first, so nothing was done' : ''}. Fragments: −
         {formatCount(run.fragments_removed)} +{formatCount(run.fragments_added)}. Old versions removed:{' '}
         {formatCount(run.versions_removed)} ({formatBytes(run.bytes_removed)}).
       </p>

@@ -4,7 +4,7 @@ import { dropTable, renameTable } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { useClient } from '../api.ts';
 import { useTree } from '../browse/tree-store.ts';
-import { namespaceHash, tableHash } from '../links.ts';
+import { namespaceHash, tableHash, tablePathOf } from '../links.ts';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { toast } from '../parts/toasts.tsx';
@@ -26,7 +26,7 @@ export function RenameTableDialog({ path, onClose }: TableDialogProps): JSX.Elem
       .split('/')
       .map((part) => part.trim())
       .filter((part) => part !== '');
-    const target = toTablePath(namespace, name.trim());
+    const target = tablePathOf(namespace, name.trim());
     await renameTable(client, path, target);
     await Promise.all([tree.refresh(from), tree.refresh(namespace)]);
     toast(`The table is now ${target.join(' / ')}.`);
@@ -39,7 +39,7 @@ export function RenameTableDialog({ path, onClose }: TableDialogProps): JSX.Elem
         label="Namespace"
         value={where}
         onChange={setWhere}
-        hint="Names with / between them; empty for the root of the database."
+        hint="Separate names with /; empty for the root of the database."
       />
     </FormDialog>
   );
@@ -58,11 +58,7 @@ export function DropTableDialog({ path, onClose }: TableDialogProps): JSX.Elemen
   };
   return (
     <ConfirmDialog title={`Drop ${name}?`} action="Drop" wantedText={name} onConfirm={drop} onClose={onClose}>
-      <p>All its rows, versions, tags, branches and indexes go with it. This cannot be undone.</p>
+      <p>This deletes all its rows, versions, tags, branches and indexes. You cannot undo it.</p>
     </ConfirmDialog>
   );
-}
-
-function toTablePath([first, ...rest]: readonly string[], name: string): TablePath {
-  return first === undefined ? [name] : [first, ...rest, name];
 }

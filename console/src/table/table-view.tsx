@@ -7,8 +7,9 @@ import { LinkButton } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Empty, Skeleton } from '../parts/states.tsx';
 import { useDocumentTitle, useLoad } from '../parts/use-load.ts';
+import { usePermissions } from '../who.tsx';
 import { readTable } from './described-table.ts';
-import type { TabProps } from './described-table.ts';
+import type { DescribedTable, TabProps } from './described-table.ts';
 import { IndexesTab } from './indexes/indexes-tab.tsx';
 import { MaintenanceTab } from './maintenance-tab.tsx';
 import { RowsTab } from './rows/rows-tab.tsx';
@@ -58,10 +59,15 @@ export function TableView({ table, database, query }: TableViewProps): JSX.Eleme
       {value === undefined ? null : value.isDeclared ? (
         <Declared table={table} />
       ) : (
-        <TabBody tab={tab} table={value} query={query} onChanged={reload} />
+        <TabBody key={stateOf(value)} tab={tab} table={value} query={query} onChanged={reload} />
       )}
     </div>
   );
+}
+
+/** What a part keeps, such as edits, is about one branch or one version. */
+function stateOf({ at }: DescribedTable): string {
+  return JSON.stringify([at.branch, at.version]);
 }
 
 function TabBody({ tab, ...props }: TabProps & { readonly tab: Tab }): JSX.Element {
@@ -80,10 +86,16 @@ function TabBody({ tab, ...props }: TabProps & { readonly tab: Tab }): JSX.Eleme
 }
 
 function Declared({ table }: { readonly table: TablePath }): JSX.Element {
+  const refusals = usePermissions(table);
   return (
     <Empty icon="table" title="The table has no data yet">
-      <p>It was declared: the name is taken, and the first rows decide its columns.</p>
-      <LinkButton kind="primary" icon="upload" href={loadHash(table.slice(0, -1), table.at(-1))}>
+      <p>The table is declared: its name is reserved, and the first rows determine its columns.</p>
+      <LinkButton
+        kind="primary"
+        icon="upload"
+        href={loadHash(table.slice(0, -1), table.at(-1))}
+        refusal={refusals.write}
+      >
         Load data
       </LinkButton>
     </Empty>

@@ -1,14 +1,16 @@
+import type { TablePath } from '../../../../src/model/identifier.ts';
 import type { Settings } from '../../../../src/plans/advice.ts';
+import { packNumbers, unpackNumbers } from '../../../../src/vectors/packed-numbers.ts';
 import type { TableFacts } from '../table-facts.ts';
 
-export const TABS = ['results', 'plan', 'compare'] as const;
-type LabTab = (typeof TABS)[number];
+export const TABS = ['results', 'plan', 'compare', 'map'] as const;
+export type LabTab = (typeof TABS)[number];
 
 export const SEARCHES = ['none', 'vector', 'text', 'hybrid'] as const;
 export type Search = (typeof SEARCHES)[number];
 
-export const SOURCES = ['random', 'row', 'paste'] as const;
-type VectorSource = (typeof SOURCES)[number];
+export const SOURCES = ['random', 'row', 'meaning', 'paste'] as const;
+export type VectorSource = (typeof SOURCES)[number];
 
 export const RIVALS = ['exact', 'settings', 'version'] as const;
 type Rival = (typeof RIVALS)[number];
@@ -22,8 +24,10 @@ export interface LabForm {
   readonly seed: string;
   /** A filter: the vector of the first matching row is used. */
   readonly like: string;
+  /** A text that the server embeds. */
+  readonly meaning: string;
   readonly paste: string;
-  /** The number of vectors, unless they are pasted. */
+  /** The number of random vectors or of rows. */
   readonly vectors: string;
   readonly column: string;
   readonly words: string;
@@ -51,6 +55,12 @@ export interface LabForm {
   readonly rivalPrefilter: string;
   readonly rivalExact: string;
   readonly rivalVersion: string;
+  /** The largest number of points on the map. */
+  readonly points: string;
+  /** `first` or, by default, the mean: the point of a row with several vectors. */
+  readonly pool: string;
+  /** The column that colours the points. */
+  readonly colour: string;
 }
 
 export const EMPTY_FORM: LabForm = {
@@ -59,6 +69,7 @@ export const EMPTY_FORM: LabForm = {
   source: 'random',
   seed: '1',
   like: '',
+  meaning: '',
   paste: '',
   vectors: '1',
   column: '',
@@ -84,6 +95,9 @@ export const EMPTY_FORM: LabForm = {
   rivalPrefilter: '1',
   rivalExact: '',
   rivalVersion: '',
+  points: '5000',
+  pool: '',
+  colour: '',
 };
 
 export function readForm(query: URLSearchParams): LabForm {
@@ -97,14 +111,39 @@ export function readForm(query: URLSearchParams): LabForm {
     search: oneOf(SEARCHES, text('search')),
     source: oneOf(SOURCES, text('source')),
     rival: oneOf(RIVALS, text('rival')),
+    paste: unpackText(text('paste')),
   };
 }
 
 /** Only values that differ from the defaults. */
 export function toParameters(form: LabForm): Record<string, string> {
+  const packed = { ...form, paste: packText(form.paste) };
   return Object.fromEntries(
-    Object.entries(form).filter(([name, value]) => !(name in EMPTY_FORM) || !isDefault(name, value)),
+    Object.entries(packed).filter(([name, value]) => !(name in EMPTY_FORM) || !isDefault(name, value)),
   );
+}
+
+const PLAIN_CHARACTERS_MAX = 200;
+
+/** Long vectors make the address a third as long when packed. */
+function packText(text: string): string {
+  const numbers = text.length > PLAIN_CHARACTERS_MAX ? readNumbers(text) : [];
+  return numbers.length > 0 && numbers.every((number) => Number.isFinite(number)) ? packNumbers(numbers) : text;
+}
+
+function unpackText(text: string): string {
+  const numbers = unpackNumbers(text);
+  return numbers === undefined ? text : `[${numbers.join(', ')}]`;
+}
+
+/** Numbers divided by commas, semicolons, spaces or brackets; NaN for anything else. */
+export function readNumbers(text: string): readonly number[] {
+  return text
+    .replaceAll(/[[\]\s,;]+/g, ' ')
+    .trim()
+    .split(' ')
+    .filter((word) => word !== '')
+    .map(Number);
 }
 
 export function withSettings(form: LabForm, settings: Settings): LabForm {
@@ -130,9 +169,11 @@ function oneOf<Word extends string>(words: readonly [Word, ...Word[]], text: str
 }
 
 export interface FormProps {
+  readonly table: TablePath;
   readonly form: LabForm;
   readonly facts: TableFacts;
   readonly onChange: (change: Partial<LabForm>) => void;
   readonly onRun: () => void;
+  readonly onTableChanged: () => void;
   readonly error: unknown;
 }

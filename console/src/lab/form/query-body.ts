@@ -1,19 +1,30 @@
 import type { ApiClient } from '../../../../src/client/api-client.ts';
 import { queryRows } from '../../../../src/client/rows.ts';
+import { findEmbeddingModel } from '../../../../src/model/derived/embedding.ts';
 import type { TablePath } from '../../../../src/model/identifier.ts';
 import { findDimension } from '../../../../src/plans/table-facts.ts';
 import type { ColumnFact } from '../../../../src/plans/table-facts.ts';
+import { toSingle } from '../../../../src/vectors/packed-numbers.ts';
 import type { QueryTableBody } from '../../../../src/wire/data.ts';
+import { readNumbers } from './lab-form.ts';
 import type { LabForm } from './lab-form.ts';
 import type { TableFacts } from '../table-facts.ts';
 
+/** Something in the form is missing or wrong; nothing was sent. */
 export class FormError extends Error {
   readonly hint: string;
+  /** The field to correct, if it is one. */
+  readonly field: keyof LabForm | undefined;
 
-  constructor(message: string, hint: string) {
+  constructor(message: string, hint: string, field?: keyof LabForm) {
     super(message);
     this.hint = hint;
+    this.field = field;
   }
+}
+
+export function faultAt(field: keyof LabForm, error: unknown): string | undefined {
+  return error instanceof FormError && error.field === field ? error.message : undefined;
 }
 
 /** Reads the vector of a row from the table if needed. */
@@ -56,17 +67,33 @@ async function toVectorSearch(
 ): Promise<Partial<QueryTableBody>> {
   const column = searchedColumn(form, facts);
   if (column === undefined) {
-    throw new FormError('The table has no column of vectors.', 'Search by text, or filter without a search.');
+    throw new FormError('This table has no vector column.', 'Use a text search or a scan with a filter.');
   }
   return {
-    vector: toQueryVector(await findVectors(client, table, form, column)),
+    ...(form.source === 'meaning'
+      ? { vector_text: requireMeaning(form, column, facts) }
+      : { vector: toQueryVector(await findVectors(client, table, form, column)) }),
     vector_column: column.path,
     ...numbersOf(form, ['nprobes', 'ef']),
-    ...(form.refine === '' ? {} : { refine_factor: toNumber('refine_factor', form.refine) }),
+    ...(form.refine === '' ? {} : { refine_factor: toNumber('refine_factor', form.refine, 'refine') }),
     ...(form.distance === '' ? {} : { distance_type: form.distance }),
     ...(form.exact === '' ? {} : { bypass_vector_index: true }),
     ...(form.filter.trim() === '' ? {} : { prefilter: form.prefilter !== '' }),
   };
+}
+
+/** The model that the vectors of a column are of. */
+export function modelOf({ path: column, metadata }: ColumnFact, { schema }: TableFacts): string | undefined {
+  const [own, ofSchema] = [metadata, schema.metadata].map((entries) => new Map(Object.entries(entries ?? {})));
+  return findEmbeddingModel({ column, metadata: own ?? new Map(), schemaMetadata: ofSchema ?? new Map() })?.model;
+}
+
+function requireMeaning({ meaning }: LabForm, column: ColumnFact, facts: TableFacts): string {
+  if (modelOf(column, facts) === undefined) {
+    throw new FormError(`No model is recorded for ${column.path}.`, 'Record the model of its vectors first.');
+  }
+  if (meaning.trim() !== '') return meaning;
+  throw new FormError('Enter a text.', 'The search finds rows near its meaning.', 'meaning');
 }
 
 function toQueryVector(vectors: readonly number[][]): NonNullable<QueryTableBody['vector']> {
@@ -89,13 +116,17 @@ async function findVectors(
 ): Promise<readonly number[][]> {
   const dimension = findDimension(column.type) ?? 0;
   if (form.source === 'paste') return parseVectors(form.paste, dimension);
-  const count = form.vectors === '' ? 1 : toNumber('The number of vectors', form.vectors);
+  const count = form.vectors === '' ? 1 : toNumber('The number of vectors', form.vectors, 'vectors');
   if (count < 1 || count > VECTORS_MAX) {
-    throw new FormError('So many vectors are not searched for at once.', `Ask for 1 to ${VECTORS_MAX}.`);
+    throw new FormError(
+      `Search for 1 to ${VECTORS_MAX} vectors at a time.`,
+      'Change the number of vectors.',
+      'vectors',
+    );
   }
   if (form.source === 'row') return vectorsOfRows(client, table, form, { column, count });
-  const seed = toNumber('The seed', form.seed);
-  return Array.from({ length: count }, (_unused, at) => randomVector(seed + at, dimension, isOfBytes(column)));
+  const seed = toNumber('The seed', form.seed, 'seed');
+  return Array.from({ length: count }, (_unused, at) => randomVector(seed + at, dimension, isOf('uint8', column)));
 }
 
 interface Wanted {
@@ -120,31 +151,42 @@ async function vectorsOfRows(
   const vectors = rows.map((row) => {
     const [value] = Object.values(row);
     const vector = Array.isArray(value) && Array.isArray(value[0]) ? value[0] : value;
-    return Array.isArray(vector) ? vector.map(Number) : undefined;
+    const digits = isOf('float64', column) ? Number : (number: unknown) => toSingle(Number(number));
+    return Array.isArray(vector) ? vector.map((each) => digits(each)) : undefined;
   });
   const found = vectors.filter((vector) => vector !== undefined);
   if (found.length > 0) return found;
   throw new FormError(
-    rows.length === 0 ? 'No row meets the condition.' : 'The row has no vector.',
-    'The first rows that meet “like the row where” lend their vectors.',
+    rows.length === 0 ? 'No row matches the condition.' : 'The matching row has no vector.',
+    'The search uses the vectors of the first matching rows.',
+    'like',
   );
 }
 
+const PASTED_ROUNDED_MIN = 200;
+
+/** Long pasted vectors in the precision of their column, which keeps addresses short. */
+export function withRoundedPaste(form: LabForm, facts: TableFacts): LabForm {
+  const column = searchedColumn(form, facts);
+  if (form.paste.length < PASTED_ROUNDED_MIN || column === undefined || isOf('float64', column)) return form;
+  const numbers = readNumbers(form.paste);
+  return numbers.every((number) => Number.isFinite(number))
+    ? { ...form, paste: `[${numbers.map(toSingle).join(', ')}]` }
+    : form;
+}
+
 function parseVectors(text: string, dimension: number): readonly number[][] {
-  const numbers = text
-    .replaceAll(/[[\]\s,;]+/g, ' ')
-    .trim()
-    .split(' ')
-    .filter((word) => word !== '')
-    .map(Number);
+  const numbers = readNumbers(text);
   const count = numbers.length / dimension;
   if (Number.isInteger(count) && count > 0 && numbers.every((number) => Number.isFinite(number))) {
     return Array.from({ length: count }, (_unused, at) => numbers.slice(at * dimension, (at + 1) * dimension));
   }
+  const hint = `Vectors of this column have ${dimension} numbers.`;
+  if (numbers.length === 0) throw new FormError('Paste a vector.', hint, 'paste');
   const seen = numbers.some((number) => Number.isNaN(number))
-    ? 'something that is no number'
+    ? 'text that is not a number'
     : `${numbers.length} numbers`;
-  throw new FormError(`The pasted vector holds ${seen}.`, `The column has vectors of ${dimension} numbers.`);
+  throw new FormError(`The pasted vector has ${seen}.`, hint, 'paste');
 }
 
 /** Deterministic for a seed: from −1 to 1, or bytes from 0 to 255. */
@@ -157,12 +199,12 @@ function randomVector(seed: number, dimension: number, isBytes: boolean): number
   });
 }
 
-function isOfBytes({ type }: ColumnFact): boolean {
-  return JSON.stringify(type).includes('uint8');
+function isOf(item: 'uint8' | 'float64', { type }: ColumnFact): boolean {
+  return JSON.stringify(type).includes(item);
 }
 
 function toFullText(form: LabForm): NonNullable<QueryTableBody['full_text_query']> {
-  if (form.words.trim() === '') throw new FormError('There are no words to search for.', 'Type some.');
+  if (form.words.trim() === '') throw new FormError('Enter search text.', 'One or more words to find.', 'words');
   const columns = form.wordsColumn === '' ? {} : { columns: [form.wordsColumn] };
   return { string_query: { query: form.words, ...columns } };
 }
@@ -172,14 +214,14 @@ function numbersOf<Name extends 'k' | 'version' | 'nprobes' | 'ef'>(
   names: readonly Name[],
 ): Partial<Record<Name, number>> {
   const given: Partial<Record<Name, number>> = {};
-  for (const name of names) if (form[name] !== '') given[name] = toNumber(name, form[name]);
+  for (const name of names) if (form[name] !== '') given[name] = toNumber(name, form[name], name);
   return given;
 }
 
-function toNumber(name: string, text: string): number {
+export function toNumber(name: string, text: string, field?: keyof LabForm): number {
   const number = Number(text);
-  if (Number.isInteger(number) && number >= 0) return number;
-  throw new FormError(`${name} is not a whole number.`, `It reads “${text}”.`);
+  if (text.trim() !== '' && Number.isInteger(number) && number >= 0) return number;
+  throw new FormError(`${name} must be a whole number.`, `You entered “${text}”.`, field);
 }
 
 /** Parses `price desc, id`. */
@@ -206,7 +248,12 @@ export function toRivalForm(form: LabForm): LabForm {
         exact: form.rivalExact,
       };
     case 'version':
-      if (form.rivalVersion === '') throw new FormError('No version to compare with.', 'Choose one.');
+      if (form.rivalVersion === '')
+        throw new FormError(
+          'Choose a version to compare with.',
+          'B is the same query on that version.',
+          'rivalVersion',
+        );
       return { ...form, version: form.rivalVersion };
   }
 }
@@ -222,7 +269,7 @@ export function describeForm(form: LabForm): string {
     form.filter !== '' && form.prefilter === '' ? 'filter afterwards' : '',
     form.version === '' ? '' : `version ${form.version}`,
   ].filter((part) => part !== '');
-  return parts.length === 0 ? 'as it is' : parts.join(', ');
+  return parts.length === 0 ? 'current settings' : parts.join(', ');
 }
 
 /** The same search without an index, to measure recall. */

@@ -3,7 +3,8 @@ import { CheckField, SelectField, TextField, Segments } from '../../parts/forms/
 import { SqlBox } from '../../parts/forms/sql-box.tsx';
 import { EffortFields } from './effort-fields.tsx';
 import type { FormProps } from './lab-form.ts';
-import { hasText, hasVector, splitPaths } from './query-body.ts';
+import { faultAt, hasText, hasVector, splitPaths } from './query-body.ts';
+import { StateFields } from './state-fields.tsx';
 import { VectorFields } from './vector-fields.tsx';
 
 const SEARCHES = [
@@ -35,7 +36,13 @@ export function QueryForm(props: FormProps): JSX.Element {
       </div>
       <ColumnsField {...props} />
       <div class="columns">
-        <TextField label="Rows (k)" value={form.k} onChange={(k) => onChange({ k })} isNumber />
+        <TextField
+          label="Rows (k)"
+          value={form.k}
+          onChange={(k) => onChange({ k })}
+          fault={faultAt('k', error)}
+          isNumber
+        />
         <TextField
           label="Order by"
           value={form.order}
@@ -48,15 +55,16 @@ export function QueryForm(props: FormProps): JSX.Element {
   );
 }
 
-function TextFields({ form, facts, onChange }: FormProps): JSX.Element {
+function TextFields({ form, facts, onChange, error }: FormProps): JSX.Element {
   const indexed = facts.indexes.filter((index) => index.index_type === 'FTS').flatMap(({ columns }) => columns);
   const others = facts.textColumns.filter((path) => !indexed.includes(path));
   return (
     <fieldset>
       <legend>Full text</legend>
       <TextField
-        label="Words"
+        label="Search text"
         value={form.words}
+        fault={faultAt('words', error)}
         onChange={(words) => onChange({ words })}
         placeholder="amber harbour"
       />
@@ -64,7 +72,7 @@ function TextFields({ form, facts, onChange }: FormProps): JSX.Element {
         label="Column"
         value={form.wordsColumn}
         options={[
-          { value: '', label: 'all with a full-text index' },
+          { value: '', label: 'all indexed columns' },
           ...indexed.map((path) => ({ value: path })),
           ...others.map((path) => ({ value: path, label: `${path} (no index)` })),
         ]}
@@ -123,23 +131,7 @@ function Details({ form, facts, onChange }: FormProps): JSX.Element {
           <FastField form={form} onChange={onChange} />
         </fieldset>
       ) : null}
-      <div class="columns">
-        <SelectField
-          label="Version"
-          value={form.version}
-          options={[
-            { value: '', label: `latest (${facts.version})` },
-            ...facts.versions.map((version) => ({ value: String(version) })),
-          ]}
-          onChange={(version) => onChange({ version })}
-        />
-        <SelectField
-          label="Branch"
-          value={form.branch}
-          options={[{ value: '', label: 'main' }, ...facts.branches.map((value) => ({ value }))]}
-          onChange={(branch) => onChange({ branch })}
-        />
-      </div>
+      <StateFields form={form} facts={facts} onChange={onChange} />
     </>
   );
 }

@@ -13,8 +13,8 @@ const RIVALS = [
 export function RivalForm({ form, facts, onChange }: Pick<FormProps, 'form' | 'facts' | 'onChange'>): JSX.Element {
   return (
     <fieldset class="rival">
-      <legend>Compare with B</legend>
-      <Segments label="What B is" value={form.rival} options={RIVALS} onChange={(rival) => onChange({ rival })} />
+      <legend>Query B</legend>
+      <Segments label="Compare with" value={form.rival} options={RIVALS} onChange={(rival) => onChange({ rival })} />
       {form.rival === 'exact' ? <p class="hint">The same query without the vector index.</p> : null}
       {form.rival === 'settings' ? (
         <EffortFields

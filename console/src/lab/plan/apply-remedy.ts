@@ -40,5 +40,5 @@ export async function applyRemedy(
 async function follow(client: ApiClient, id: string, { onPhase, signal }: Progress): Promise<void> {
   const job: JobReply = await waitForJob(client, id, { onProgress: ({ phase }) => onPhase(phase), signal });
   if (job.job_state === 'DONE') return;
-  throw new FormError(job.failure?.message ?? `The work ended as ${job.job_state}.`, 'The table is as it was before.');
+  throw new FormError(job.failure?.message ?? `The job ended as ${job.job_state}.`, 'The table is as it was before.');
 }

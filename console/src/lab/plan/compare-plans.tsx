@@ -1,4 +1,4 @@
-import type { JSX } from 'preact';
+import type { ComponentChildren, JSX } from 'preact';
 import { formatBytes, formatCount, formatShare, formatTime } from '../../../../src/plans/format-figure.ts';
 import { comparePlans } from '../../../../src/plans/compare-plans.ts';
 import type { Pair, StepPair } from '../../../../src/plans/compare-plans.ts';
@@ -10,31 +10,36 @@ import type { Run } from '../run-lab.ts';
 interface CompareProps {
   readonly first: Run;
   readonly second: Run;
+  /** Shown between the figures and the drawings. */
+  readonly children: ComponentChildren;
 }
 
 /** Two plans side by side, with costs and recall. */
-export function ComparePlans({ first, second }: CompareProps): JSX.Element {
+export function ComparePlans({ first, second, children }: CompareProps): JSX.Element {
   const compared = comparePlans(first.plan, second.plan);
   return (
     <div class="compare">
-      <table class="compare-figures" aria-label="What the two plans cost">
-        <Heads heads={[hidden('Figure'), `A: ${first.title}`, `B: ${second.title}`, 'B to A']} />
-        <tbody>
-          <Line name="Time" pair={compared.time} format={formatTime} isLessBetter />
-          <Line name="Read" pair={compared.bytesRead} format={formatBytes} isLessBetter />
-          <Line name="Reads" pair={compared.reads} format={formatCount} isLessBetter />
-          <Line name="Rows read" pair={compared.rowsRead} format={formatCount} isLessBetter />
-          <Line name="Rows found" pair={compared.rows} format={formatCount} />
-          {first.recall === undefined && second.recall === undefined ? null : (
-            <tr>
-              <th scope="row">Recall against exact</th>
-              <td>{formatRecall(first.recall)}</td>
-              <td>{formatRecall(second.recall)}</td>
-              <td />
-            </tr>
-          )}
-        </tbody>
-      </table>
+      <div class="scrolled" tabIndex={0}>
+        <table class="compare-figures" aria-label="What the two plans cost">
+          <Heads heads={[hidden('Figure'), `A: ${first.title}`, `B: ${second.title}`, 'B to A']} />
+          <tbody>
+            <Line name="Time" pair={compared.time} format={formatTime} isLessBetter />
+            <Line name="Read" pair={compared.bytesRead} format={formatBytes} isLessBetter />
+            <Line name="Reads" pair={compared.reads} format={formatCount} isLessBetter />
+            <Line name="Rows read" pair={compared.rowsRead} format={formatCount} isLessBetter />
+            <Line name="Rows found" pair={compared.rows} format={formatCount} />
+            {first.recall === undefined && second.recall === undefined ? null : (
+              <tr>
+                <th scope="row">Recall against exact</th>
+                <td>{formatRecall(first.recall)}</td>
+                <td>{formatRecall(second.recall)}</td>
+                <td />
+              </tr>
+            )}
+          </tbody>
+        </table>
+      </div>
+      {children}
       <div class="sides">
         {[first, second].map((run, index) => (
           <section key={index}>
@@ -54,28 +59,30 @@ function StepPairs({ steps }: { readonly steps: readonly StepPair[] }): JSX.Elem
   return (
     <details>
       <summary>Step by step</summary>
-      <table class="outline" aria-label="Steps of both plans">
-        <Heads heads={['Step', right('Time A'), right('Time B'), right('Rows A'), right('Rows B')]} />
-        <tbody>
-          {steps.map(({ depth, first: one, second: other, time, rows }, index) => {
-            const step = one ?? other;
-            return (
-              <tr key={index}>
-                <th scope="row">
-                  <span style={{ paddingLeft: `${Math.min(depth, 24) * 14}px` }}>
-                    {step === undefined ? '' : wordsOfStep(step)}
-                  </span>{' '}
-                  <code class="muted">{step?.operator}</code>
-                </th>
-                <td class="right">{one === undefined ? '–' : formatTime(time.first)}</td>
-                <td class="right">{other === undefined ? '–' : formatTime(time.second)}</td>
-                <td class="right">{one === undefined ? '–' : formatCount(rows.first)}</td>
-                <td class="right">{other === undefined ? '–' : formatCount(rows.second)}</td>
-              </tr>
-            );
-          })}
-        </tbody>
-      </table>
+      <div class="scrolled" tabIndex={0}>
+        <table class="outline" aria-label="Steps of both plans">
+          <Heads heads={['Step', right('Time A'), right('Time B'), right('Rows A'), right('Rows B')]} />
+          <tbody>
+            {steps.map(({ depth, first: one, second: other, time, rows }, index) => {
+              const step = one ?? other;
+              return (
+                <tr key={index}>
+                  <th scope="row">
+                    <span style={{ paddingLeft: `${Math.min(depth, 24) * 14}px` }}>
+                      {step === undefined ? '' : wordsOfStep(step)}
+                    </span>{' '}
+                    <code class="muted">{step?.operator}</code>
+                  </th>
+                  <td class="right">{one === undefined ? '–' : formatTime(time.first)}</td>
+                  <td class="right">{other === undefined ? '–' : formatTime(time.second)}</td>
+                  <td class="right">{one === undefined ? '–' : formatCount(rows.first)}</td>
+                  <td class="right">{other === undefined ? '–' : formatCount(rows.second)}</td>
+                </tr>
+              );
+            })}
+          </tbody>
+        </table>
+      </div>
     </details>
   );
 }

@@ -3,6 +3,7 @@ import { useEffect, useRef, useState } from 'preact/hooks';
 import type { TablePath } from '../../../../src/model/identifier.ts';
 import type { Finding, Remedy, Severity } from '../../../../src/plans/advice.ts';
 import { describeRemedy } from '../../../../src/plans/advice.ts';
+import { formatShare } from '../../../../src/plans/format-figure.ts';
 import { useClient } from '../../api.ts';
 import { Button } from '../../parts/button.tsx';
 import { ErrorBox } from '../../parts/error-box.tsx';
@@ -10,10 +11,14 @@ import { Icon } from '../../parts/icon.tsx';
 import { Badge, Meter } from '../../parts/states.tsx';
 import { toast } from '../../parts/toasts.tsx';
 import { useTask } from '../../parts/use-load.ts';
+import { usePermissions } from '../../who.tsx';
+import type { Refusals } from '../../who.tsx';
 import { applyRemedy } from './apply-remedy.ts';
 
 interface FindingsProps {
   readonly findings: readonly Finding[];
+  /** Measured against an exact search; absent where none was run. */
+  readonly recall: number | undefined;
   readonly table: TablePath;
   readonly onSettings: (remedy: Extract<Remedy, { kind: 'set' }>) => void;
   /** Called after a remedy changed the table. */
@@ -27,14 +32,12 @@ const LOOKS: Readonly<Record<Severity, { kind: 'bad' | 'warn' | 'plain'; word: s
 };
 
 /** Findings, each with a button that applies its remedy. */
-export function Findings({ findings, table, onSettings, onRemedyApplied }: FindingsProps): JSX.Element {
+export function Findings({ findings, recall, table, onSettings, onRemedyApplied }: FindingsProps): JSX.Element {
   return (
     <section class="findings" aria-label="Findings">
       <h2>Findings</h2>
       {findings.length === 0 ? (
-        <p class="well">
-          <Icon name="check" /> Nothing to improve: the plan does what it must, and no more.
-        </p>
+        <NoFindings recall={recall} />
       ) : (
         <ul>
           {findings.map((finding) => (
@@ -59,12 +62,32 @@ export function Findings({ findings, table, onSettings, onRemedyApplied }: Findi
   );
 }
 
-interface RemedyButtonProps extends Omit<FindingsProps, 'findings'> {
+const RECALL_GOOD = 0.9;
+
+/** A plan can be efficient and still miss rows. */
+function NoFindings({ recall }: Pick<FindingsProps, 'recall'>): JSX.Element {
+  if (recall !== undefined && recall < RECALL_GOOD) {
+    return (
+      <p class="well low">
+        <Icon name="warning" /> The search found {formatShare(recall)} of the rows of an exact search. Raise nprobes or
+        the refine factor, or compare with an exact search.
+      </p>
+    );
+  }
+  return (
+    <p class="well">
+      <Icon name="check" /> No problems found in this plan.
+    </p>
+  );
+}
+
+interface RemedyButtonProps extends Omit<FindingsProps, 'findings' | 'recall'> {
   readonly remedy: Remedy;
 }
 
 function RemedyButton({ remedy, table, onSettings, onRemedyApplied }: RemedyButtonProps): JSX.Element {
   const client = useClient();
+  const refusals = usePermissions(table);
   const [phase, setPhase] = useState('');
   const unmounted = useRef(new AbortController());
   useEffect(() => () => unmounted.current.abort(), []);
@@ -76,7 +99,7 @@ function RemedyButton({ remedy, table, onSettings, onRemedyApplied }: RemedyButt
   });
   return (
     <div class="mend">
-      <Button kind="primary" isBusy={task.isRunning} onClick={task.run}>
+      <Button kind="primary" isBusy={task.isRunning} refusal={refusalOf(remedy, refusals)} onClick={task.run}>
         {describeRemedy(remedy)}
       </Button>
       {task.isRunning && remedy.kind !== 'set' ? (
@@ -88,4 +111,18 @@ function RemedyButton({ remedy, table, onSettings, onRemedyApplied }: RemedyButt
       <ErrorBox error={task.error} />
     </div>
   );
+}
+
+/** Other settings need no role: the query is only run again. */
+function refusalOf({ kind }: Remedy, { read, write, manage }: Refusals): string | undefined {
+  switch (kind) {
+    case 'set':
+    case 'prewarm-index':
+      return read;
+    case 'create-index':
+      return write;
+    case 'refresh-index':
+    case 'merge-fragments':
+      return manage;
+  }
 }

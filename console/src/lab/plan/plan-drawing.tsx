@@ -134,7 +134,8 @@ function Node({ index, step: drawn, isActive, isMarked, onChoose, onHover }: Nod
       aria-level={level}
       aria-selected={isActive}
       aria-label={toSentence(drawn)}
-      tabIndex={isActive ? 0 : -1}
+      // Preact would write `tabIndex`, which drawings do not know.
+      {...{ tabindex: isActive ? 0 : -1 }}
       data-step={index}
       transform={`translate(${x} ${y})`}
       onFocus={onChoose}
@@ -195,7 +196,7 @@ function StepDetails({ drawn }: { readonly drawn: DrawnStep }): JSX.Element {
   const { step, share, nanoseconds } = drawn;
   const figures = Object.entries(step.metrics).filter(([name]) => !/^expr_\d+/.test(name));
   return (
-    <section class="step-details" aria-label="The step in full">
+    <div class="step-details" role="group" aria-label="The step in full">
       <header>
         <h3>{wordsOfStep(step)}</h3>
         <code>{step.operator}</code>
@@ -213,6 +214,6 @@ function StepDetails({ drawn }: { readonly drawn: DrawnStep }): JSX.Element {
           </div>
         ))}
       </dl>
-    </section>
+    </div>
   );
 }

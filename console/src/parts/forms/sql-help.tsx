@@ -6,14 +6,14 @@ const FORMS: readonly (readonly [string, string])[] = [
   ["name LIKE 'a%'", 'pattern: % any text, _ one character; ILIKE ignores case'],
   ["city IN ('Bonn', 'Köln')", 'one of a list'],
   ['price BETWEEN 1 AND 9', 'both ends included'],
-  ['note IS NULL', 'without a value; IS NOT NULL'],
+  ['note IS NULL', 'no value; also IS NOT NULL'],
   ["address.city = 'Bonn'", 'a field inside a struct'],
   ['`zip.code` = 1', 'backticks around names with dots or spaces'],
   ["day >= DATE '2024-05-06'", 'also TIMESTAMP, INTERVAL'],
-  ['CAST(price AS INT)', 'another type'],
+  ['CAST(price AS INT)', 'convert to another type'],
   ["array_has(tags, 'new')", 'in a list'],
   ["regexp_like(name, '^a')", 'regular expression'],
-  ['lower(name), round(x), length(s), coalesce(a, b)', 'functions of texts and numbers'],
+  ['lower(name), round(x), length(s), coalesce(a, b)', 'functions for text and numbers'],
 ];
 
 const FIELDS_MAX = 40;
@@ -22,7 +22,7 @@ export function SqlHelp({ fields }: { readonly fields: readonly string[] }): JSX
   return (
     <Popover label="Help on filters" icon="help" kind="quiet" side="right">
       {() => (
-        <div class="sql-help">
+        <div class="sql-help" tabIndex={0}>
           <h2>Filters are SQL expressions</h2>
           <dl>
             {FORMS.map(([form, meaning]) => (
@@ -34,7 +34,7 @@ export function SqlHelp({ fields }: { readonly fields: readonly string[] }): JSX
               </div>
             ))}
           </dl>
-          <p class="hint">Text stands in single quotes, names never in double quotes. Names are exact, also in case.</p>
+          <p class="hint">Put text in single quotes, and never put names in double quotes. Names are case-sensitive.</p>
           {fields.length === 0 ? null : (
             <p class="hint">
               Fields:{' '}

@@ -1,8 +1,12 @@
 import type { ComponentChildren, JSX } from 'preact';
+import { useRef, useState } from 'preact/hooks';
 import type { TablePath } from '../../../../src/model/identifier.ts';
 import { tableHash } from '../../links.ts';
 import { toHash } from '../../router.ts';
-import { LinkButton } from '../button.tsx';
+import { Button, LinkButton } from '../button.tsx';
+
+/** As in `lab.css`. */
+const NARROW = '(max-width: 800px)';
 
 interface TableFormProps {
   readonly label: string;
@@ -10,16 +14,28 @@ interface TableFormProps {
   /** The view in which another table can be chosen. */
   readonly view: string;
   readonly onSubmit: () => void;
+  /** Begins with the form folded, because its result is already there. Only on narrow screens. */
+  readonly isFolded?: boolean;
   readonly children: ComponentChildren;
 }
 
-export function TableForm({ label, table, view, onSubmit, children }: TableFormProps): JSX.Element {
+/** On narrow screens the form is above its result, and folds when it is sent. */
+export function TableForm(props: TableFormProps): JSX.Element {
+  const { label, table, view, onSubmit, children } = props;
+  const [isFolded, setIsFolded] = useState(props.isFolded ?? false);
+  const form = useRef<HTMLFormElement>(null);
   const submit = (event: Event): void => {
     event.preventDefault();
     onSubmit();
+    setIsFolded(true);
+    const result = form.current?.nextElementSibling;
+    if (matchMedia(NARROW).matches && result instanceof HTMLElement) {
+      result.tabIndex = -1;
+      result.focus();
+    }
   };
   return (
-    <form class="lab-form" aria-label={label} onSubmit={submit}>
+    <form ref={form} class={isFolded ? 'lab-form folded' : 'lab-form'} aria-label={label} onSubmit={submit}>
       <header>
         <h1>
           <a href={tableHash(table)}>{table.join(' / ')}</a>
@@ -27,6 +43,9 @@ export function TableForm({ label, table, view, onSubmit, children }: TableFormP
         <LinkButton kind="quiet" href={toHash(view)} icon="table">
           Other table
         </LinkButton>
+        <Button class="unfold" icon="edit" isExpanded={!isFolded} onClick={() => setIsFolded(false)}>
+          Edit
+        </Button>
       </header>
       {children}
     </form>

@@ -17,9 +17,7 @@ export function Cell({ value, type }: CellProps): JSX.Element {
   if (value === null || value === undefined) return <span class="null">null</span>;
   const numbers = type === undefined || isVector(type) ? toNumbers(value) : undefined;
   if (numbers !== undefined) return <VectorCell values={numbers} />;
-  if (typeof value === 'string') {
-    return type !== undefined && isBinary(type) ? <BytesCell base64={value} /> : <>{cut(value)}</>;
-  }
+  if (typeof value === 'string') return isBytes(value, type) ? <BytesCell base64={value} /> : <>{cut(value)}</>;
   if (typeof value === 'number' || typeof value === 'bigint') return <span class="number">{String(value)}</span>;
   if (typeof value === 'boolean') return <span class={value ? 'true' : 'muted'}>{String(value)}</span>;
   return <span class="mono">{cut(toText(value))}</span>;
@@ -34,6 +32,11 @@ function VectorCell({ values }: { readonly values: readonly number[] }): JSX.Ele
   );
 }
 
+/** Where no type is known, only images count as bytes. */
+export function isBytes(value: string, type: TypeJson | undefined): boolean {
+  return type === undefined ? imageAddress(value) !== undefined : isBinary(type);
+}
+
 function BytesCell({ base64 }: { readonly base64: string }): JSX.Element {
   const address = imageAddress(base64);
   const size = formatBytes(byteCount(base64));
@@ -46,17 +49,20 @@ function BytesCell({ base64 }: { readonly base64: string }): JSX.Element {
   );
 }
 
-/** Base64 prefixes of image formats, without SVG, which is a document. */
-const IMAGES: readonly (readonly [string, string])[] = [
-  ['iVBORw0KGgo', 'image/png'],
-  ['/9j/', 'image/jpeg'],
-  ['R0lGOD', 'image/gif'],
-  ['UklGR', 'image/webp'],
+/** The first characters in base64 of image formats, without SVG, which is a document. */
+const IMAGES: readonly (readonly [RegExp, string])[] = [
+  [/^iVBORw0KGgo/, 'image/png'],
+  [/^\/9j\//, 'image/jpeg'],
+  [/^R0lGOD/, 'image/gif'],
+  [/^UklGR.{7}RUJQ/, 'image/webp'],
+  [/^AAAA.{2}Z0eXBhdmlm/, 'image/avif'],
 ];
 
+const BASE64 = /^[A-Za-z0-9+/]+={0,2}$/;
+
 export function imageAddress(base64: string): string | undefined {
-  const [, mediaType] = IMAGES.find(([begin]) => base64.startsWith(begin)) ?? [];
-  return mediaType === undefined ? undefined : `data:${mediaType};base64,${base64}`;
+  const [, mediaType] = IMAGES.find(([begin]) => begin.test(base64)) ?? [];
+  return mediaType === undefined || !BASE64.test(base64) ? undefined : `data:${mediaType};base64,${base64}`;
 }
 
 export function byteCount(base64: string): number {
@@ -65,8 +71,7 @@ export function byteCount(base64: string): number {
 
 export function toNumbers(value: JsonValue): readonly number[] | undefined {
   if (!Array.isArray(value) || value.length < 2) return undefined;
-  const numbers = value.map((each: JsonValue) => (typeof each === 'number' ? each : Number.NaN));
-  return numbers.every((each) => !Number.isNaN(each)) ? numbers : undefined;
+  return value.every((each: JsonValue) => typeof each === 'number') ? value : undefined;
 }
 
 /** JSON with exact big integers. */
@@ -100,21 +105,22 @@ export function Sparkline({ values, width = 96, height = 20 }: SparklineProps): 
   const low = Math.min(...points);
   const range = Math.max(...points) - low || 1;
   const step = points.length < 2 ? 0 : width / (points.length - 1);
-  const path = points
-    .map(
-      (value, index) =>
-        `${(index * step).toFixed(1)},${(height - 1.5 - ((value - low) / range) * (height - 3)).toFixed(1)}`,
-    )
-    .join(' ');
+  const scale = (height - 3) / range;
+  const path = points.map((value, index) => `${tenths(index * step)},${tenths(height - 1.5 - (value - low) * scale)}`);
   return (
     <svg class="sparkline" width={width} height={height} viewBox={`0 0 ${width} ${height}`} aria-hidden="true">
-      <polyline points={path} />
+      <polyline points={path.join(' ')} />
     </svg>
   );
 }
 
+/** Cheaper than `toFixed`: a page of vectors has thousands of points. */
+function tenths(value: number): number {
+  return Math.round(value * 10) / 10;
+}
+
 function thin(values: readonly number[], most: number): readonly number[] {
-  const finite = values.map((value) => (Number.isFinite(value) ? value : 0));
+  const finite = values.every(Number.isFinite) ? values : values.map((value) => (Number.isFinite(value) ? value : 0));
   if (finite.length <= most) return finite;
   const size = Math.ceil((finite.length * 2) / most);
   const groups = Array.from({ length: Math.ceil(finite.length / size) }, (_unused, index) =>

@@ -1,9 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
-import { GridHead } from './grid-head.tsx';
-import type { GridSort } from './grid-head.tsx';
-import { moveInGrid } from './grid-keys.ts';
+import { useMemo, useRef, useState } from 'preact/hooks';
+import { GridHead, frozenBy } from './grid-head.tsx';
+import type { Freeze, GridSort } from './grid-head.tsx';
+import { moveInGrid, placeOf } from './grid-keys.ts';
 import type { GridPlace } from './grid-keys.ts';
+import { useGrowingCount } from './use-growing-count.ts';
 
 export interface GridColumn<Row> {
   readonly id: string;
@@ -23,35 +24,29 @@ interface DataGridProps<Row> {
   readonly keyOf: (row: Row, index: number) => string;
   readonly sort?: GridSort | undefined;
   readonly onSort?: (sort: GridSort | undefined) => void;
-  /** On Enter or double click. */
+  /** On Enter, double click or a tap. */
   readonly onOpen?: (row: Row, column: GridColumn<Row>) => void;
   /** The index of the first row, for screen readers. */
   readonly firstRow?: number;
   readonly rowCount?: number | undefined;
   readonly isDim?: boolean;
+  /** Columns that stay in view when the others are scrolled. */
+  readonly frozen?: number;
+  readonly rowClass?: ((row: Row) => string | undefined) | undefined;
+  readonly cellClass?: ((row: Row, column: GridColumn<Row>) => string | undefined) | undefined;
+  /** For keys beside those of the grid; it prevents the default of those that it handles. */
+  readonly onKey?: ((event: KeyboardEvent, row: Row, column: GridColumn<Row>) => void) | undefined;
 }
 
 /** Arrow keys move between cells, Enter opens one, dragging the edge of a head resizes its column. */
 export function DataGrid<Row>(props: DataGridProps<Row>): JSX.Element {
-  const { label, columns, rows, keyOf, firstRow = 0, rowCount, isDim = false } = props;
+  const { label, columns, rows, keyOf, firstRow = 0, rowCount, isDim = false, frozen = 1 } = props;
   const [widths, setWidths] = useState<Readonly<Record<string, number>>>({});
-  const [active, setActive] = useState<GridPlace>({ row: 0, column: 0 });
-  const body = useRef<HTMLTableSectionElement>(null);
+  const drawn = useGrowingCount(rows.length);
+  const { active, body, listeners } = useCells(props, drawn);
   const widthOf = (column: GridColumn<Row>): number => widths[column.id] ?? column.width;
-  const focus = (place: GridPlace): void => {
-    setActive(place);
-    body.current?.querySelector<HTMLElement>(`[data-cell="${place.row}:${place.column}"]`)?.focus();
-  };
-  const onKeyDown = (event: KeyboardEvent): void => {
-    if (event.target instanceof HTMLElement && event.target.dataset['cell'] === undefined) return;
-    const [row, column] = [rows[active.row], columns[active.column]];
-    if (event.key === 'Enter' && row !== undefined && column !== undefined) props.onOpen?.(row, column);
-    const next = moveInGrid(event, active, { rows: rows.length, columns: columns.length });
-    if (next === undefined) return;
-    event.preventDefault();
-    focus(next);
-  };
   const total = columns.reduce((sum, column) => sum + widthOf(column), 0);
+  const freeze = useMemo(() => frozenBy(columns.slice(0, frozen).map(widthOf)), [columns, frozen, widths]);
   return (
     <div class={isDim ? 'grid-frame dim' : 'grid-frame'}>
       <table
@@ -72,29 +67,99 @@ export function DataGrid<Row>(props: DataGridProps<Row>): JSX.Element {
           sort={props.sort}
           onSort={props.onSort}
           widthOf={widthOf}
+          freeze={freeze}
           onResize={(id, width) => setWidths((before) => ({ ...before, [id]: width }))}
         />
-        <tbody ref={body} onKeyDown={onKeyDown}>
-          {rows.map((row, index) => (
-            <tr key={keyOf(row, index)} aria-rowindex={firstRow + index + 2}>
-              {columns.map((column, position) => (
-                <td
-                  key={column.id}
-                  class={column.align === 'right' ? 'right' : undefined}
-                  role="gridcell"
-                  data-cell={`${index}:${position}`}
-                  tabIndex={active.row === index && active.column === position ? 0 : -1}
-                  onFocus={() => setActive({ row: index, column: position })}
-                  onDblClick={() => props.onOpen?.(row, column)}
-                >
-                  {column.render(row)}
-                </td>
-              ))}
-              <td class="filler" aria-hidden="true" />
-            </tr>
+        <tbody ref={body} {...listeners}>
+          {rows.slice(0, drawn).map((row, index) => (
+            <GridRow
+              key={keyOf(row, index)}
+              row={row}
+              index={index}
+              firstRow={firstRow}
+              columns={columns}
+              freeze={freeze}
+              activeColumn={active.row === index ? active.column : undefined}
+              rowClass={props.rowClass}
+              cellClass={props.cellClass}
+            />
           ))}
         </tbody>
       </table>
     </div>
   );
+}
+
+/** The cell with the focus, and what moves it or opens a cell. One listener for all cells: a grid has a thousand. */
+function useCells<Row>({ rows, columns, onOpen, onKey }: DataGridProps<Row>, drawn: number) {
+  const [active, setActive] = useState<GridPlace>({ row: 0, column: 0 });
+  const body = useRef<HTMLTableSectionElement>(null);
+  const open = (place: GridPlace): void => {
+    const [row, column] = [rows[place.row], columns[place.column]];
+    if (row !== undefined && column !== undefined) onOpen?.(row, column);
+  };
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.target instanceof HTMLElement && event.target.dataset['cell'] === undefined) return;
+    const [row, column] = [rows[active.row], columns[active.column]];
+    if (row === undefined || column === undefined) return;
+    onKey?.(event, row, column);
+    if (event.defaultPrevented) return;
+    if (event.key === 'Enter') onOpen?.(row, column);
+    const next = moveInGrid(event, active, { rows: drawn, columns: columns.length });
+    if (next === undefined) return;
+    event.preventDefault();
+    setActive(next);
+    body.current?.querySelector<HTMLElement>(`[data-cell="${next.row}:${next.column}"]`)?.focus();
+  };
+  const listeners = {
+    onKeyDown,
+    onFocusIn: (event: FocusEvent) => atCell(event, setActive),
+    onDblClick: (event: MouseEvent) => atCell(event, open),
+    onClick: (event: MouseEvent) => (isTap(event) ? atCell(event, open) : undefined),
+  };
+  return { active, body, listeners };
+}
+
+function atCell({ target }: Event, act: (place: GridPlace) => void): void {
+  const place = placeOf(target);
+  if (place !== undefined) act(place);
+}
+
+interface GridRowProps<Row> extends Pick<DataGridProps<Row>, 'columns' | 'rowClass' | 'cellClass'> {
+  readonly row: Row;
+  readonly index: number;
+  readonly firstRow: number;
+  readonly freeze: Freeze;
+  readonly activeColumn: number | undefined;
+}
+
+/** Cells are drawn again only when the row or the columns changed. */
+function GridRow<Row>(props: GridRowProps<Row>): JSX.Element {
+  const { row, index, columns, freeze, activeColumn } = props;
+  const contents = useMemo(() => columns.map((column) => column.render(row)), [row, columns]);
+  return (
+    <tr class={props.rowClass?.(row)} aria-rowindex={props.firstRow + index + 2}>
+      {columns.map((column, position) => (
+        <td
+          key={column.id}
+          {...freeze(position, classesOf(column.align === 'right' && 'right', props.cellClass?.(row, column)))}
+          role="gridcell"
+          data-cell={`${index}:${position}`}
+          tabIndex={activeColumn === position ? 0 : -1}
+        >
+          {contents[position]}
+        </td>
+      ))}
+      <td class="filler" aria-hidden="true" />
+    </tr>
+  );
+}
+
+/** By a finger, and not on a control in the cell. */
+function isTap({ pointerType, target }: MouseEvent & { readonly pointerType?: string }): boolean {
+  return pointerType === 'touch' && target instanceof Element && target.closest('input, select, button') === null;
+}
+
+function classesOf(...names: readonly (string | false | undefined)[]): string {
+  return names.filter((name) => typeof name === 'string').join(' ');
 }

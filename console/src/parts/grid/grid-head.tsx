@@ -20,22 +20,42 @@ interface GridHeadProps<Column extends HeadColumn> {
   readonly sort: GridSort | undefined;
   readonly onSort: ((sort: GridSort | undefined) => void) | undefined;
   readonly widthOf: (column: Column) => number;
+  readonly freeze: Freeze;
   readonly onResize: (id: string, width: number) => void;
+}
+
+/** Class and style of a cell of the column at a place. */
+export type Freeze = (
+  place: number,
+  classes: string,
+) => { readonly class?: string; readonly style?: { readonly left: string } };
+
+const WIDE = 160;
+
+/** The first columns, by their widths, stay in view; wide ones only where there is room. */
+export function frozenBy(widths: readonly number[]): Freeze {
+  return (place, classes) => {
+    const width = widths[place];
+    if (width === undefined) return classes === '' ? {} : { class: classes };
+    const left = widths.slice(0, place).reduce((sum, each) => sum + each, 0);
+    const name = left + width > WIDE ? 'frozen wide' : 'frozen';
+    return { class: `${classes} ${name}`.trim(), style: { left: `${left}px` } };
+  };
 }
 
 const WIDTH_MIN = 56;
 const WIDTH_MAX = 1200;
 
 export function GridHead<Column extends HeadColumn>(props: GridHeadProps<Column>): JSX.Element {
-  const { columns, sort, onSort, widthOf, onResize } = props;
+  const { columns, sort, onSort, widthOf, freeze, onResize } = props;
   return (
     <thead>
       <tr aria-rowindex={1}>
-        {columns.map((column) => (
+        {columns.map((column, place) => (
           <th
             key={column.id}
             scope="col"
-            class={column.align === 'right' ? 'right' : undefined}
+            {...freeze(place, column.align === 'right' ? 'right' : '')}
             aria-sort={sort?.column === column.id ? (sort.isAscending ? 'ascending' : 'descending') : undefined}
           >
             {column.isSortable === true && onSort !== undefined ? (

@@ -3,6 +3,13 @@ export interface GridPlace {
   readonly column: number;
 }
 
+/** The cell that an element is in. */
+export function placeOf(element: unknown): GridPlace | undefined {
+  const cell = element instanceof Element ? element.closest<HTMLElement>('[data-cell]') : null;
+  const [row, column] = (cell?.dataset['cell'] ?? '').split(':').map(Number);
+  return row === undefined || column === undefined ? undefined : { row, column };
+}
+
 interface GridSize {
   readonly rows: number;
   readonly columns: number;

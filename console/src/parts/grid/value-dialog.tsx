@@ -2,11 +2,11 @@ import type { JSX } from 'preact';
 import type { JsonValue } from '../../../../src/client/rows.ts';
 import type { TypeJson } from '../../../../src/wire/schema/schema-json.ts';
 import { Button } from '../button.tsx';
-import { byteCount, imageAddress, toNumbers, toText, Sparkline } from './cell.tsx';
+import { byteCount, imageAddress, isBytes, toNumbers, toText, Sparkline } from './cell.tsx';
+import { copyText } from '../copy-text.ts';
 import { Dialog } from '../dialog.tsx';
-import { isBinary, isVector } from './field-type.ts';
-import { formatBytes } from '../format.ts';
-import { toast, toastError } from '../toasts.tsx';
+import { isVector } from './field-type.ts';
+import { formatBytes, formatCount } from '../format.ts';
 
 interface ValueDialogProps {
   readonly title: string;
@@ -19,15 +19,12 @@ const SHOWN_CHARACTERS_MAX = 100_000;
 
 export function ValueDialog({ title, value = null, type, onClose }: ValueDialogProps): JSX.Element {
   const text = typeof value === 'string' ? value : toText(value, 2);
-  const copy = (): void => {
-    navigator.clipboard.writeText(text).then(() => toast('Copied.'), toastError);
-  };
   return (
     <Dialog title={title} onClose={onClose} isWide>
       <div class="body">
         <Shown value={value} type={type} text={text} />
         <div class="actions">
-          <Button icon="copy" onClick={copy}>
+          <Button icon="copy" onClick={() => copyText(text)}>
             Copy
           </Button>
         </div>
@@ -45,8 +42,17 @@ interface ShownProps {
 function Shown({ value, type, text }: ShownProps): JSX.Element {
   const numbers = type === undefined || isVector(type) ? toNumbers(value) : undefined;
   if (numbers !== undefined) return <VectorValue values={numbers} />;
-  if (typeof value === 'string' && type !== undefined && isBinary(type)) return <BytesValue base64={value} />;
-  return <pre class="value">{text.slice(0, SHOWN_CHARACTERS_MAX)}</pre>;
+  if (typeof value === 'string' && isBytes(value, type)) return <BytesValue base64={value} />;
+  return (
+    <>
+      <pre class="value">{text.slice(0, SHOWN_CHARACTERS_MAX)}</pre>
+      {text.length > SHOWN_CHARACTERS_MAX ? (
+        <p class="hint">
+          The first {formatCount(SHOWN_CHARACTERS_MAX)} of {formatCount(text.length)} characters. Copy takes all.
+        </p>
+      ) : null}
+    </>
+  );
 }
 
 function VectorValue({ values }: { readonly values: readonly number[] }): JSX.Element {
@@ -68,8 +74,11 @@ function BytesValue({ base64 }: { readonly base64: string }): JSX.Element {
   return (
     <>
       {address === undefined ? null : <img class="picture" src={address} alt="The picture in this cell" />}
-      <p class="muted">{formatBytes(byteCount(base64))}, as base 64:</p>
-      <pre class="value">{base64.slice(0, SHOWN_CHARACTERS_MAX)}</pre>
+      <p class="muted">{formatBytes(byteCount(base64))}</p>
+      <details open={address === undefined}>
+        <summary>Base64</summary>
+        <pre class="value">{base64.slice(0, SHOWN_CHARACTERS_MAX)}</pre>
+      </details>
     </>
   );
 }

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { startIndex } from '../../../../src/client/tables.ts';
 import type { CreateIndexBody } from '../../../../src/wire/indexes.ts';
 import { useClient } from '../../api.ts';
+import { CopyAs } from '../../code/copy-as.tsx';
 import { FormDialog } from '../../parts/dialog.tsx';
 import { CheckField, SelectField, TextField } from '../../parts/forms/field.tsx';
 import { listFields, typeText } from '../../parts/grid/field-type.ts';
@@ -32,14 +33,15 @@ export function BuildIndexDialog({ table, onStarted, onClose }: BuildIndexDialog
   const field = fields.find(({ path }) => path === column)?.field;
   const kinds = field === undefined ? [] : kindsFor(field);
   const kind = kinds.find((each) => each.type === type);
+  const toBody = (): CreateIndexBody => ({
+    column,
+    ...(kind === undefined ? {} : { index_type: kind.type }),
+    ...(name.trim() === '' ? {} : { name: name.trim() }),
+    ...(table.at.branch === undefined ? {} : { branch: table.at.branch }),
+    ...(kind === undefined ? {} : toParameters(kind, values)),
+  });
   const start = async (): Promise<void> => {
-    const reply = await startIndex(client, table.path, {
-      column,
-      ...(kind === undefined ? {} : { index_type: kind.type }),
-      ...(name.trim() === '' ? {} : { name: name.trim() }),
-      ...(table.at.branch === undefined ? {} : { branch: table.at.branch }),
-      ...(kind === undefined ? {} : toParameters(kind, values)),
-    });
+    const reply = await startIndex(client, table.path, toBody());
     onStarted({ id: reply.job_id, name: reply.index_name });
   };
   return (
@@ -70,6 +72,7 @@ export function BuildIndexDialog({ table, onStarted, onClose }: BuildIndexDialog
           ))}
         </div>
       )}
+      <CopyAs table={table.path} operation={() => ({ name: 'create_index', body: toBody() })} />
     </FormDialog>
   );
 }

@@ -32,7 +32,7 @@ const DISTANCE: Parameter = {
   kind: 'choice',
   choices: ['l2', 'cosine', 'dot'],
 };
-const PARTITIONS = number('num_partitions', 'Partitions', 'Left empty, the engine chooses by the number of rows.');
+const PARTITIONS = number('num_partitions', 'Partitions', 'If empty, the engine chooses by the number of rows.');
 const SUB_VECTORS = number('num_sub_vectors', 'Sub-vectors', 'Must divide the dimension.');
 const GRAPH = [number('m', 'Neighbours (m)'), number('ef_construction', 'Candidates while building (ef)')];
 
@@ -47,21 +47,21 @@ const INDEX_KINDS: readonly IndexKind[] = [
   {
     type: 'IVF_PQ',
     label: 'IVF_PQ: vectors, compact',
-    meaning: 'Small and quick; results are estimates that a refine factor makes exact.',
+    meaning: 'Small and fast. Distances are estimates; a refine factor makes them exact.',
     fits: isVectors,
     parameters: [DISTANCE, PARTITIONS, SUB_VECTORS, number('num_bits', 'Bits', '4 or 8.')],
   },
   {
     type: 'IVF_FLAT',
     label: 'IVF_FLAT: vectors, exact in each partition',
-    meaning: 'As large as the vectors themselves; needs few rows.',
+    meaning: 'As large as the vectors; works with few rows.',
     fits: isVectors,
     parameters: [DISTANCE, PARTITIONS],
   },
   {
     type: 'IVF_HNSW_SQ',
     label: 'IVF_HNSW_SQ: vectors, graph',
-    meaning: 'Quick with good recall, larger than IVF_PQ.',
+    meaning: 'Fast, with good recall; larger than IVF_PQ.',
     fits: isVectors,
     parameters: [DISTANCE, PARTITIONS, ...GRAPH],
   },
@@ -74,14 +74,14 @@ const INDEX_KINDS: readonly IndexKind[] = [
   },
   {
     type: 'IVF_RQ',
-    label: 'IVF_RQ: vectors, one bit and more',
+    label: 'IVF_RQ: vectors, one bit or more per dimension',
     meaning: 'The most compact.',
     fits: isVectors,
     parameters: [DISTANCE, PARTITIONS, number('num_bits', 'Bits', '1 to 9.')],
   },
   {
     type: 'FTS',
-    label: 'FTS: words in texts',
+    label: 'FTS: words in text',
     meaning: 'Finds words and, with positions, phrases.',
     fits: isTexts,
     parameters: [
@@ -115,7 +115,7 @@ const INDEX_KINDS: readonly IndexKind[] = [
   {
     type: 'LABEL_LIST',
     label: 'LABEL_LIST: labels in a list',
-    meaning: 'For array_has and the like.',
+    meaning: 'For array_has and similar filters.',
     fits: isList,
     parameters: [],
   },

@@ -12,7 +12,9 @@ import { Badge, Empty, Meter, Skeleton } from '../../parts/states.tsx';
 import { toast } from '../../parts/toasts.tsx';
 import { useLoad } from '../../parts/use-load.ts';
 import { BuildIndexDialog } from './build-index-dialog.tsx';
+import { branchOf } from '../described-table.ts';
 import type { TabProps } from '../described-table.ts';
+import { usePermissions } from '../../who.tsx';
 import { IndexJobs } from './index-jobs.tsx';
 import type { IndexJob } from './index-jobs.tsx';
 
@@ -22,15 +24,16 @@ export function IndexesTab({ table, onChanged }: TabProps): JSX.Element {
   const [jobs, setJobs] = useState<readonly IndexJob[]>([]);
   const [dropped, setDropped] = useState<string>();
   const isLatest = table.at.version === undefined;
+  const { write: refusal } = usePermissions(table.path);
   const { value, error, reload } = useLoad(async () => listIndexes(client, table.path, table.at), [client, table]);
   const drop = async (): Promise<void> => {
     if (dropped === undefined) return;
-    await dropIndex(client, table.path, dropped, table.at.branch === undefined ? {} : { branch: table.at.branch });
+    await dropIndex(client, table.path, dropped, branchOf(table));
     toast(`The index ${dropped} was dropped.`);
     onChanged();
   };
   const build = (
-    <Button kind="primary" icon="add" onClick={() => setIsBuilding(true)}>
+    <Button kind="primary" icon="add" refusal={refusal} onClick={() => setIsBuilding(true)}>
       Build an index
     </Button>
   );
@@ -52,10 +55,7 @@ export function IndexesTab({ table, onChanged }: TabProps): JSX.Element {
       {value === undefined && error === undefined ? <Skeleton /> : null}
       {value?.length === 0 ? (
         <Empty icon="search" title="No indexes yet">
-          <p>
-            Searches look through every row. An index on a vector, a text or a column that you filter by makes them
-            quick.
-          </p>
+          <p>Searches read every row. An index on a vector, a text or a column that you filter by makes them fast.</p>
           {isLatest ? build : null}
         </Empty>
       ) : null}
@@ -64,6 +64,7 @@ export function IndexesTab({ table, onChanged }: TabProps): JSX.Element {
           <IndexCard
             key={index.index_uuid}
             index={index}
+            refusal={refusal}
             onDrop={isLatest ? () => setDropped(index.index_name) : undefined}
           />
         ))}
@@ -82,7 +83,7 @@ export function IndexesTab({ table, onChanged }: TabProps): JSX.Element {
           onConfirm={drop}
           onClose={() => setDropped(undefined)}
         >
-          <p>Searches that used it look through every row again. It can be built anew.</p>
+          <p>Searches that used it will read every row. You can build it again.</p>
         </ConfirmDialog>
       )}
     </div>
@@ -91,10 +92,11 @@ export function IndexesTab({ table, onChanged }: TabProps): JSX.Element {
 
 interface IndexCardProps {
   readonly index: IndexContent;
+  readonly refusal: string | undefined;
   readonly onDrop: (() => void) | undefined;
 }
 
-function IndexCard({ index, onDrop }: IndexCardProps): JSX.Element {
+function IndexCard({ index, refusal, onDrop }: IndexCardProps): JSX.Element {
   const indexed = index.num_indexed_rows ?? 0;
   const missing = index.num_unindexed_rows ?? 0;
   const share = indexed + missing === 0 ? 1 : indexed / (indexed + missing);
@@ -105,7 +107,7 @@ function IndexCard({ index, onDrop }: IndexCardProps): JSX.Element {
         <Badge kind="accent">{index.index_type}</Badge>
         <span class="spring" />
         {onDrop === undefined ? null : (
-          <Button kind="quiet" icon="trash" label={`Drop ${index.index_name}`} onClick={onDrop} />
+          <Button kind="quiet" icon="trash" label={`Drop ${index.index_name}`} refusal={refusal} onClick={onDrop} />
         )}
       </header>
       <p>

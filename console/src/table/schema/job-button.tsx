@@ -11,10 +11,11 @@ interface JobButtonProps {
   readonly done: string;
   readonly start: () => Promise<{ readonly job_id: string }>;
   readonly onDone: () => void;
+  readonly refusal?: string | undefined;
 }
 
 /** Starts a job, and shows what it does until it ends. */
-export function JobButton({ label, done, start, onDone }: JobButtonProps): JSX.Element {
+export function JobButton({ label, done, start, onDone, refusal }: JobButtonProps): JSX.Element {
   const client = useClient();
   const [phase, setPhase] = useState<string>();
   const run = async (): Promise<void> => {
@@ -33,7 +34,7 @@ export function JobButton({ label, done, start, onDone }: JobButtonProps): JSX.E
   };
   return (
     <>
-      <Button kind="quiet" isBusy={phase !== undefined} onClick={() => void run()}>
+      <Button isBusy={phase !== undefined} refusal={refusal} onClick={() => void run()}>
         {label}
       </Button>
       {phase === undefined ? null : (

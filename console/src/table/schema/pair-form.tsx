@@ -27,7 +27,7 @@ export function PairForm({ owner, pairs, name, onSave, onClose }: PairFormProps)
   const task = useTask(async () => {
     if (name !== undefined && value === before) return onClose(name);
     if (key === '') throw new Error('The key has no name.');
-    if (name === undefined && pairs.has(key)) throw new Error(`There is a key ${key} already.`);
+    if (name === undefined && pairs.has(key)) throw new Error(`There is already a key ${key}.`);
     await onSave({ [key]: value });
     onClose(key);
   });
@@ -63,7 +63,7 @@ export function PairForm({ owner, pairs, name, onSave, onClose }: PairFormProps)
           onInput={(event) => setValue(event.currentTarget.value)}
         />
         <Button submits kind="quiet" icon="check" label="Save" isBusy={task.isRunning} />
-        <Button kind="quiet" icon="close" label="Give up" onClick={() => onClose(name ?? '')} />
+        <Button kind="quiet" icon="close" label="Cancel" onClick={() => onClose(name ?? '')} />
       </span>
       <PairFault error={task.error} id={faultId} />
     </form>

@@ -7,7 +7,9 @@ import { ConfirmDialog, FormDialog } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/forms/field.tsx';
 import { toast } from '../../parts/toasts.tsx';
 import { go } from '../../router.ts';
+import { branchOf } from '../described-table.ts';
 import type { DescribedTable } from '../described-table.ts';
+import { RestoreLosses } from './restore-losses.tsx';
 
 interface DialogProps {
   readonly table: DescribedTable;
@@ -24,7 +26,7 @@ export function TagDialog({ table, version, onChanged, onClose }: VersionDialogP
   const [name, setName] = useState('');
   const save = async (): Promise<void> => {
     await createTag(client, table.path, { tag: name.trim(), version, ...branchOf(table) });
-    toast(`Version ${version} is now ${name.trim()}.`);
+    toast(`Tagged version ${version} as ${name.trim()}.`);
     onChanged();
   };
   return (
@@ -47,18 +49,24 @@ export function CreateBranchDialog({ table, version, onChanged, onClose }: Versi
   const save = async (): Promise<void> => {
     const from = branch === undefined ? {} : { from_branch: branch };
     await createBranch(client, table.path, { name: name.trim(), from_version: version, ...from });
-    toast(`The branch ${name.trim()} begins at version ${version}.`);
+    toast(`Created the branch ${name.trim()} at version ${version}.`);
     onChanged();
   };
   return (
     <FormDialog
-      title={`Begin a branch at version ${version}`}
+      title={`Create a branch at version ${version}`}
       action="Create"
       isReady={name.trim() !== ''}
       onSubmit={save}
       onClose={onClose}
     >
-      <TextField label="Name" value={name} onChange={setName} hint="Writes to it leave the others alone." hasFocus />
+      <TextField
+        label="Name"
+        value={name}
+        onChange={setName}
+        hint="Writes to it do not affect other branches."
+        hasFocus
+      />
     </FormDialog>
   );
 }
@@ -67,7 +75,7 @@ export function RestoreDialog({ table, version, onChanged, onClose }: VersionDia
   const client = useClient();
   const restore = async (): Promise<void> => {
     const reply = await restoreTable(client, table.path, { version, ...branchOf(table) });
-    toast(`Version ${reply.version} is what version ${version} was.`);
+    toast(`Version ${reply.version} has the same contents as version ${version}.`);
     onChanged();
     go(tableHash(table.path, 'versions', branchOf(table)));
   };
@@ -79,9 +87,8 @@ export function RestoreDialog({ table, version, onChanged, onClose }: VersionDia
       onConfirm={restore}
       onClose={onClose}
     >
-      <p>
-        A new version is made that equals version {version}. The versions in between stay, and can be restored likewise.
-      </p>
+      <RestoreLosses table={table} version={version} />
+      <p class="hint">This makes a new version. The versions in between stay, and can be restored too.</p>
     </ConfirmDialog>
   );
 }
@@ -99,7 +106,7 @@ export function DeleteTagDialog({ table, name, onChanged, onClose }: NameDialogP
   };
   return (
     <ConfirmDialog title={`Delete the tag ${name}?`} action="Delete" onConfirm={remove} onClose={onClose}>
-      <p>The version stays, but may be cleaned up as old ones are.</p>
+      <p>The version stays, but can be cleaned up like other old versions.</p>
     </ConfirmDialog>
   );
 }
@@ -119,11 +126,7 @@ export function DeleteBranchDialog({ table, name, onChanged, onClose }: NameDial
       onConfirm={remove}
       onClose={onClose}
     >
-      <p>What was written to it alone is lost.</p>
+      <p>What was written only to this branch is lost.</p>
     </ConfirmDialog>
   );
-}
-
-function branchOf({ at }: DescribedTable): { branch?: string } {
-  return at.branch === undefined ? {} : { branch: at.branch };
 }

@@ -75,7 +75,7 @@ const WORDS: Readonly<Record<string, string>> = {
   alter_table_add_columns: 'columns added',
   alter_table_alter_columns: 'columns changed',
   alter_table_drop_columns: 'columns dropped',
-  maintain_table: 'put in order',
+  maintain_table: 'maintained',
 };
 
 export function operationWords({ operation }: Transaction): string {

@@ -1,11 +1,15 @@
 import type { JSX } from 'preact';
 import { tableHash } from '../../links.ts';
 import { Button } from '../../parts/button.tsx';
+import { callerText } from '../../parts/caller-name.ts';
 import { formatAgo, formatBytes, formatCount, formatCountOf, formatMoment } from '../../parts/format.ts';
 import { Icon } from '../../parts/icon.tsx';
-import { Popover } from '../../parts/popover.tsx';
+import { MenuItem, Popover } from '../../parts/popover.tsx';
 import { Badge } from '../../parts/states.tsx';
+import { branchOf } from '../described-table.ts';
 import type { DescribedTable } from '../described-table.ts';
+import { comparisonHash } from './diff/diff-state.ts';
+import { usePermissions } from '../../who.tsx';
 import { operationWords } from './version-entry.ts';
 import type { VersionEntry } from './version-entry.ts';
 
@@ -24,23 +28,24 @@ interface VersionRowProps {
 
 export function VersionRow({ entry, table, isLatest, isChosen, onChoose, onAction }: VersionRowProps): JSX.Element {
   const { version, milliseconds, commit } = entry;
+  const { write: refusal } = usePermissions(table.path);
   const at = { ...table.at, version };
   return (
     <li class={isChosen ? 'chosen' : undefined}>
-      <input type="checkbox" aria-label={`Choose version ${version}`} checked={isChosen} onChange={onChoose} />
+      <input type="checkbox" aria-label={`Select version ${version}`} checked={isChosen} onChange={onChoose} />
       <span class={isLatest ? 'dot latest' : 'dot'} />
       <div class="what">
         <p>
           <a href={tableHash(table.path, 'rows', at)}>Version {version}</a>
           <span>{commit === undefined ? '' : operationWords(commit)}</span>
           {isLatest ? <Badge kind="accent">latest</Badge> : null}
-          <Names entry={entry} onAction={onAction} />
+          <Names entry={entry} refusal={refusal} onAction={onAction} />
         </p>
         <p class="muted">
           <time dateTime={new Date(milliseconds).toISOString()} title={formatMoment(milliseconds)}>
             {formatAgo(milliseconds)}
           </time>
-          {commit === undefined ? '' : ` by ${commit.caller}`}
+          {commit === undefined ? '' : ` by ${callerText(commit.caller, commit.caller_name)}`}
         </p>
       </div>
       <Size entry={entry} />
@@ -48,12 +53,23 @@ export function VersionRow({ entry, table, isLatest, isChosen, onChoose, onActio
         {(close) => (
           <div class="menu">
             <a class="item" href={tableHash(table.path, 'rows', at)}>
-              <Icon name="table" /> See its rows
+              <Icon name="table" /> Show rows
             </a>
+            {version > 1 ? (
+              <a
+                class="item"
+                href={comparisonHash(table.path, table.at, {
+                  from: { ...branchOf(table), version: version - 1 },
+                  to: { ...branchOf(table), version },
+                })}
+              >
+                <Icon name="search" /> Show changes
+              </a>
+            ) : null}
             {ACTIONS.map(({ kind, icon, label }) => (
-              <button key={kind} type="button" class="item" onClick={() => (close(), onAction({ kind, version }))}>
-                <Icon name={icon} /> {label}
-              </button>
+              <MenuItem key={kind} icon={icon} refusal={refusal} onClick={() => (close(), onAction({ kind, version }))}>
+                {label}
+              </MenuItem>
             ))}
           </div>
         )}
@@ -63,17 +79,18 @@ export function VersionRow({ entry, table, isLatest, isChosen, onChoose, onActio
 }
 
 const ACTIONS = [
-  { kind: 'tag', icon: 'tag', label: 'Tag it …' },
-  { kind: 'branch', icon: 'branch', label: 'Begin a branch here …' },
-  { kind: 'restore', icon: 'refresh', label: 'Restore it …' },
+  { kind: 'tag', icon: 'tag', label: 'Tag …' },
+  { kind: 'branch', icon: 'branch', label: 'Create a branch …' },
+  { kind: 'restore', icon: 'refresh', label: 'Restore …' },
 ] as const;
 
 interface NamesProps {
   readonly entry: VersionEntry;
+  readonly refusal: string | undefined;
   readonly onAction: (action: VersionAction) => void;
 }
 
-function Names({ entry, onAction }: NamesProps): JSX.Element {
+function Names({ entry, refusal, onAction }: NamesProps): JSX.Element {
   return (
     <>
       {entry.tags.map((name) => (
@@ -85,6 +102,7 @@ function Names({ entry, onAction }: NamesProps): JSX.Element {
             kind="quiet"
             icon="close"
             label={`Delete the tag ${name}`}
+            refusal={refusal}
             onClick={() => onAction({ kind: 'delete-tag', name })}
           />
         </span>
@@ -98,6 +116,7 @@ function Names({ entry, onAction }: NamesProps): JSX.Element {
             kind="quiet"
             icon="close"
             label={`Delete the branch ${name}`}
+            refusal={refusal}
             onClick={() => onAction({ kind: 'delete-branch', name })}
           />
         </span>

@@ -5,10 +5,16 @@ import { useClient } from '../../api.ts';
 import { Button } from '../../parts/button.tsx';
 import { ErrorBox } from '../../parts/error-box.tsx';
 import { formatCount } from '../../parts/format.ts';
+import { Icon } from '../../parts/icon.tsx';
+import { Popover } from '../../parts/popover.tsx';
 import { Skeleton } from '../../parts/states.tsx';
 import { useLoad } from '../../parts/use-load.ts';
+import { go } from '../../router.ts';
 import { readCommits } from './commits.ts';
-import { CompareDialog } from './compare-dialog.tsx';
+import { comparisonHash, readComparison } from './diff/diff-state.ts';
+import type { Side } from './diff/diff-state.ts';
+import { DiffView } from './diff/diff-view.tsx';
+import { branchOf } from '../described-table.ts';
 import type { DescribedTable, TabProps } from '../described-table.ts';
 import {
   CreateBranchDialog,
@@ -24,10 +30,14 @@ import type { VersionAction } from './version-row.tsx';
 
 const PAGE_VERSIONS = 100;
 
-export function VersionsTab({ table, onChanged }: TabProps): JSX.Element {
+export function VersionsTab({ query, ...props }: TabProps): JSX.Element {
+  const comparison = readComparison(query);
+  return comparison === undefined ? <Timeline {...props} /> : <DiffView table={props.table} comparison={comparison} />;
+}
+
+function Timeline({ table, onChanged }: Omit<TabProps, 'query'>): JSX.Element {
   const [limit, setLimit] = useState(PAGE_VERSIONS);
   const [chosen, setChosen] = useState<readonly number[]>([]);
-  const [isComparing, setIsComparing] = useState(false);
   const [action, setAction] = useState<VersionAction>();
   const { value, error, reload, isLoading } = useEntries(table, limit);
   const choose = (version: number): void =>
@@ -38,18 +48,23 @@ export function VersionsTab({ table, onChanged }: TabProps): JSX.Element {
     onChanged();
     reload();
   };
-  const pair = (value ?? []).filter(({ version }) => chosen.includes(version));
-  const [newer, older] = pair;
+  const [newer, older] = (value ?? []).filter(({ version }) => chosen.includes(version));
+  const compare = (from: Side, to: Side): void => go(comparisonHash(table.path, table.at, { from, to }));
+  const sideOf = (version: number): Side => ({ ...branchOf(table), version });
   return (
     <div class="versions">
       <div class="bar">
         <p class="muted">
-          {chosen.length === 2 && older !== undefined && newer !== undefined
-            ? `Versions ${older.version} and ${newer.version} are chosen.`
-            : 'Choose two versions to compare them.'}
+          {older !== undefined && newer !== undefined
+            ? `Versions ${older.version} and ${newer.version} are selected.`
+            : 'Select two versions to compare their rows.'}
         </p>
         <span class="spring" />
-        <Button isDisabled={pair.length !== 2} onClick={() => setIsComparing(true)}>
+        <CompareMenu table={table} onCompare={(from) => compare(from, branchOf(table))} />
+        <Button
+          isDisabled={older === undefined || newer === undefined}
+          onClick={() => compare(sideOf(older?.version ?? 0), sideOf(newer?.version ?? 0))}
+        >
           Compare
         </Button>
       </div>
@@ -73,11 +88,38 @@ export function VersionsTab({ table, onChanged }: TabProps): JSX.Element {
           Older than version {formatCount(value.at(-1)?.version ?? 0)}
         </Button>
       ) : null}
-      {isComparing && newer !== undefined && older !== undefined ? (
-        <CompareDialog table={table} newer={newer} older={older} onClose={() => setIsComparing(false)} />
-      ) : null}
       <ActionDialog action={action} table={table} onChanged={changed} onClose={() => setAction(undefined)} />
     </div>
+  );
+}
+
+interface CompareMenuProps {
+  readonly table: DescribedTable;
+  readonly onCompare: (from: Side) => void;
+}
+
+/** Tags and other branches that the latest version can be compared with. */
+function CompareMenu({ table, onCompare }: CompareMenuProps): JSX.Element | null {
+  const { tags, branches, at } = table;
+  const names = ['main', ...Object.keys(branches)].filter((name) => name !== (at.branch ?? 'main'));
+  if (names.length + Object.keys(tags).length === 0) return null;
+  return (
+    <Popover label="Compare the latest version with" text="Compare with …" side="right">
+      {(close) => (
+        <div class="menu">
+          {names.map((branch) => (
+            <button key={branch} type="button" class="item" onClick={() => (close(), onCompare({ branch }))}>
+              <Icon name="branch" /> {branch} <span class="muted">latest</span>
+            </button>
+          ))}
+          {Object.entries(tags).map(([tag, { version }]) => (
+            <button key={tag} type="button" class="item" onClick={() => (close(), onCompare({ tag }))}>
+              <Icon name="tag" /> {tag} <span class="muted">version {version}</span>
+            </button>
+          ))}
+        </div>
+      )}
+    </Popover>
   );
 }
 

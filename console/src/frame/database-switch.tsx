@@ -1,10 +1,10 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { listDatabases, useClient } from './api.ts';
-import { Button } from './parts/button.tsx';
-import { Icon } from './parts/icon.tsx';
-import { Popover } from './parts/popover.tsx';
-import { useLoad } from './parts/use-load.ts';
+import { listDatabases, useClient } from '../api.ts';
+import { Button } from '../parts/button.tsx';
+import { Icon } from '../parts/icon.tsx';
+import { Popover } from '../parts/popover.tsx';
+import { useLoad } from '../parts/use-load.ts';
 
 interface DatabaseSwitchProps {
   readonly database: string;

@@ -1,0 +1,231 @@
+import type { ApiClient } from '../../../../../src/client/api-client.ts';
+import { tableAddress } from '../../../../../src/client/calls.ts';
+import { ClientError } from '../../../../../src/client/client-error.ts';
+import { insertRows, queryRows, upsertRows } from '../../../../../src/client/rows.ts';
+import type { JsonRow } from '../../../../../src/client/rows.ts';
+import { describeTable } from '../../../../../src/client/tables.ts';
+import type { TablePath } from '../../../../../src/model/identifier.ts';
+import type { FieldShape } from '../../../parts/grid/field-type.ts';
+import type { ArrowRows } from './arrow-rows.ts';
+import { EditConflict, EditFault } from './edit-faults.ts';
+import type { ConflictingRow } from './edit-faults.ts';
+import { isSame } from './pending-edits.ts';
+import type { PendingEdits, StoredRow } from './pending-edits.ts';
+import { describeKey, findKey, keyId, keyOf, keysOf, pathsOf, valueText, whereKey, whereRowId } from './row-filter.ts';
+import type { RowKey } from './row-filter.ts';
+
+/** The table that edits go to: the latest version of a branch. */
+export interface EditTarget {
+  readonly client: ApiClient;
+  readonly path: TablePath;
+  readonly on: { readonly branch?: string };
+  readonly fields: readonly FieldShape[];
+  /** Columns that callers write: all but computed ones. */
+  readonly writable: readonly string[];
+}
+
+/** What an undo needs. */
+export interface AppliedEdits {
+  readonly from: number;
+  readonly version: number;
+  /** Present when the rows can be found again by their key. */
+  readonly reverse: ReverseEdits | undefined;
+}
+
+export interface ReverseEdits {
+  readonly key: RowKey;
+  readonly edits: PendingEdits;
+  /** The rows that were changed or deleted, as they were. */
+  readonly before: ArrowRows;
+}
+
+const ATTEMPTS_MAX = 4;
+
+/** Runs again on the newest version when another writer committed in between. */
+export async function withNewestVersion<Result>(
+  { client, path, on }: EditTarget,
+  work: (version: number) => Promise<Result>,
+): Promise<Result> {
+  for (let attempt = 1; ; attempt += 1) {
+    const { version = 0 } = await describeTable(client, path, on);
+    try {
+      return await work(version);
+    } catch (error) {
+      const isLate = error instanceof ClientError && error.status === 412;
+      if (!isLate) throw error;
+      if (attempt === ATTEMPTS_MAX) {
+        throw new EditFault(
+          'Other writers committed first each time. Nothing was changed.',
+          'Apply again in a moment.',
+        );
+      }
+    }
+  }
+}
+
+/** All of the edits or none: refused when a row is not as it was read. */
+export async function applyEdits(target: EditTarget, edits: PendingEdits): Promise<AppliedEdits> {
+  return withNewestVersion(target, async (version) => {
+    const key = await findUsableKey(target, edits, version);
+    const where = key === undefined ? whereRowId(rowIdsOf(edits)) : whereKey(key, keysOf(valuesOf(edits), key) ?? []);
+    const current = edits.changed.size + edits.deleted.size === 0 ? [] : await readRows(target, where, version);
+    const located = locate(edits, current, key);
+    const { readArrowRows, toArrowRow, toArrowStream, withValues } = await import('./arrow-rows.ts');
+    const query = { ...target.on, version, ...(current.length === 0 ? { k: 1 } : { filter: where }) };
+    const before = await readArrowRows(target.client, target.path, target.writable, query);
+    const rows = [
+      ...[...edits.changed].map(([rowId, { values }]) => {
+        return withValues(before, before.rows.get(located.get(rowId) ?? '') ?? [], values);
+      }),
+      ...edits.added.map(({ values }) => toArrowRow(before, values)),
+    ];
+    const stream = rows.length === 0 ? undefined : toArrowStream(before.schema, rows);
+    const goneIds = [...edits.deleted.keys()].map((rowId) => located.get(rowId) ?? '');
+    const plan = {
+      stream,
+      version,
+      key,
+      goneIds,
+      oldIds: [...edits.changed.keys()].map((id) => located.get(id) ?? ''),
+    };
+    const written = await send(target, edits, plan);
+    const reverse = key === undefined ? undefined : { key, edits, before };
+    return { from: version, version: written, reverse };
+  });
+}
+
+function storedRows({ changed, deleted }: PendingEdits): readonly StoredRow[] {
+  return [...[...changed.values()].map(({ row }) => row), ...deleted.values()];
+}
+
+function valuesOf(edits: PendingEdits): readonly JsonRow[] {
+  return storedRows(edits).map(({ values }) => values);
+}
+
+function rowIdsOf(edits: PendingEdits): readonly string[] {
+  return storedRows(edits).map(({ rowId }) => rowId);
+}
+
+async function readRows(
+  { client, path, on }: EditTarget,
+  filter: string,
+  version: number,
+): Promise<readonly JsonRow[]> {
+  return queryRows(client, path, { ...on, version, filter, with_row_id: true });
+}
+
+/** The key, if its values identify the rows that are edited, no edit changes it, and no added row has a key that is taken. */
+async function findUsableKey(target: EditTarget, edits: PendingEdits, version: number): Promise<RowKey | undefined> {
+  const key = findKey(target.fields);
+  if (key === undefined) return undefined;
+  const stored = keysOf(valuesOf(edits), key);
+  const added = keysOf(
+    edits.added.map(({ values }) => values),
+    key,
+  );
+  const changesKey = [...edits.changed.values()].some(({ values }) =>
+    key.names.some((name) => values[name] !== undefined),
+  );
+  if (stored === undefined || added === undefined || changesKey) return undefined;
+  const found = await readRows(target, whereKey(key, [...stored, ...added]), version);
+  const wanted = new Set(added.map(keyId));
+  const taken = found.map((row) => keyOf(row, key)).find((values) => wanted.has(keyId(values)));
+  if (taken !== undefined && key.isDeclared) {
+    throw new EditFault(
+      `There is already a row with ${describeKey(key, taken)}. Nothing was changed.`,
+      `${key.names.join(', ')} is the key of the table: give the added row another value.`,
+    );
+  }
+  return taken !== undefined || found.length > stored.length ? undefined : key;
+}
+
+/** The row ids of the edited rows in the version that is changed. */
+function locate(
+  edits: PendingEdits,
+  current: readonly JsonRow[],
+  key: RowKey | undefined,
+): ReadonlyMap<string, string> {
+  const nameOf = (row: JsonRow): string => (key === undefined ? valueText(row['_rowid']) : keyId(keyOf(row, key)));
+  const found = new Map(current.map((row) => [nameOf(row), row]));
+  const located = new Map<string, string>();
+  const conflicts: ConflictingRow[] = [];
+  for (const { rowId, values } of storedRows(edits)) {
+    const now = found.get(key === undefined ? rowId : nameOf(values));
+    const column = now && Object.keys({ ...values, ...now }).find((name) => isChanged(name, values, now));
+    if (now === undefined || column !== undefined) conflicts.push({ rowId, key, values, now, column });
+    else located.set(rowId, valueText(now['_rowid']));
+  }
+  if (conflicts.length > 0) throw new EditConflict(conflicts);
+  return located;
+}
+
+function isChanged(name: string, before: JsonRow, now: JsonRow): boolean {
+  return name !== '_rowid' && !isSame(before[name], now[name]);
+}
+
+interface SendPlan {
+  /** The changed and the added rows. */
+  readonly stream: Uint8Array | undefined;
+  readonly version: number;
+  readonly key: RowKey | undefined;
+  readonly goneIds: readonly string[];
+  readonly oldIds: readonly string[];
+}
+
+/** Longer conditions do not fit into the address of a merge. */
+export const CONDITION_CHARACTERS_MAX = 4000;
+
+/** One commit, or two for rows without a key. */
+async function send(target: EditTarget, edits: PendingEdits, plan: SendPlan): Promise<number> {
+  const { client, path, on } = target;
+  const { stream, version, key, goneIds, oldIds } = plan;
+  const call = { query: on, headers: { 'if-match': `"${version}"` } };
+  if (stream === undefined) return deleteWhere(target, whereRowId(goneIds), version);
+  if (goneIds.length + oldIds.length === 0) {
+    const reply = await insertRows(client, path, stream, call);
+    return reply.version ?? version + 1;
+  }
+  const gone =
+    key === undefined
+      ? undefined
+      : keysOf(
+          [...edits.deleted.values()].map(({ values }) => values),
+          key,
+        );
+  const condition = key === undefined || gone === undefined || gone.length === 0 ? undefined : whereKey(key, gone);
+  if (key !== undefined && (condition?.length ?? 0) <= CONDITION_CHARACTERS_MAX) {
+    const options = { on: pathsOf(key), branch: on.branch, headers: call.headers, deleteWhere: condition };
+    const reply = await upsertRows(client, path, stream, options);
+    return reply.version;
+  }
+  const inserted = await insertRows(client, path, stream, call);
+  return removeOld(target, { ...plan, version: inserted.version ?? version + 1 }, version);
+}
+
+/** The new rows are there: the old ones go, or the new ones are taken back. */
+async function removeOld(target: EditTarget, { goneIds, oldIds, version }: SendPlan, from: number): Promise<number> {
+  try {
+    return await deleteWhere(target, whereRowId([...goneIds, ...oldIds]), version);
+  } catch (error) {
+    await restoreVersion(target, from, version).catch(() => {
+      throw new EditFault(
+        'The new rows were added, but the old ones could not be deleted, because another writer committed in between.',
+        `Restore version ${from} in the versions tab to remove the new rows, along with everything written since.`,
+      );
+    });
+    throw error;
+  }
+}
+
+export async function deleteWhere({ client, path, on }: EditTarget, predicate: string, version: number) {
+  const call = { json: { ...on, predicate }, headers: { 'if-match': `"${version}"` } };
+  const reply = await client.json<{ readonly version: number }>(tableAddress(path, 'delete'), call);
+  return reply.version;
+}
+
+/** Only while the table is at version `latest`. */
+export async function restoreVersion({ client, path, on }: EditTarget, version: number, latest: number) {
+  const call = { json: { ...on, version }, headers: { 'if-match': `"${latest}"` } };
+  const reply = await client.json<{ readonly version: number }>(tableAddress(path, 'restore'), call);
+  return reply.version;
+}

@@ -1,0 +1,66 @@
+import { parse } from 'lossless-json';
+import type { JsonValue } from '../../../../../src/client/rows.ts';
+import type { TypeJson } from '../../../../../src/wire/schema/schema-json.ts';
+import { toText } from '../../../parts/grid/cell.tsx';
+import { isBinary, isNumber, isText } from '../../../parts/grid/field-type.ts';
+
+const LINE_CHARACTERS_MAX = 120;
+const NESTED = new Set(['list', 'large_list', 'fixed_size_list', 'struct', 'map']);
+
+/** Whether a value is edited in a dialog, which has more room than its cell. */
+export function needsDialog(type: TypeJson, value: JsonValue | undefined): boolean {
+  if (NESTED.has(type.type) || isBinary(type)) return true;
+  return typeof value === 'string' && (value.length > LINE_CHARACTERS_MAX || value.includes('\n'));
+}
+
+/** The text that an editor begins with. */
+export function toEditText(value: JsonValue | undefined): string {
+  if (value === null || value === undefined) return '';
+  return typeof value === 'string' ? value : toText(value);
+}
+
+export class ValueFault extends Error {
+  override readonly name = 'ValueFault';
+}
+
+/** The value in the form of a JSON row. Except for text, nothing entered means null. */
+export function fromEditText(text: string, type: TypeJson): JsonValue {
+  if (isText(type)) return text;
+  const trimmed = text.trim();
+  if (trimmed === '') return null;
+  if (NESTED.has(type.type)) return parseNested(trimmed);
+  if (type.type === 'bool') return trimmed === 'true';
+  if (!isNumber(type) || type.type.startsWith('decimal')) return trimmed;
+  const number = Number(trimmed);
+  if (Number.isNaN(number)) return trimmed;
+  return /^[+-]?\d+$/.test(trimmed) && !Number.isSafeInteger(number) ? BigInt(trimmed) : number;
+}
+
+function parseNested(text: string): JsonValue {
+  try {
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- JSON, with bigints where numbers would be rounded.
+    return parse(text, undefined, { parseNumber }) as JsonValue;
+  } catch {
+    throw new ValueFault('This is not JSON. Write a list as [1, 2, 3] and a struct as {"width": 1}.');
+  }
+}
+
+function parseNumber(text: string): number | bigint {
+  const value = Number(text);
+  return /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value;
+}
+
+const EXAMPLES: readonly (readonly [RegExp, string])[] = [
+  [/^timestamp/, '2026-05-06T07:08:09'],
+  [/^date/, '2026-05-06'],
+  [/^time/, '07:08:09'],
+  [/^(?:u?int)/, '42'],
+  [/^(?:float|decimal)/, '1.5'],
+  [/^(?:list|large_list|fixed_size_list)/, '[1, 2, 3]'],
+  [/^(?:struct|map)/, '{"name": "value"}'],
+  [/binary/, 'base64'],
+];
+
+export function exampleOf({ type }: TypeJson): string {
+  return EXAMPLES.find(([pattern]) => pattern.test(type))?.[1] ?? '';
+}

@@ -1,0 +1,173 @@
+import { useEffect, useMemo, useState } from 'preact/hooks';
+import type { JsonValue } from '../../../../../src/client/rows.ts';
+import { COMPUTED_KEY } from '../../../../../src/model/schema.ts';
+import { useClient } from '../../../api.ts';
+import { toast, toastError, toastWithAction } from '../../../parts/toasts.tsx';
+import { useLoad } from '../../../parts/use-load.ts';
+import { branchOf } from '../../described-table.ts';
+import type { DescribedTable } from '../../described-table.ts';
+import { applyEdits } from './apply-edits.ts';
+import type { EditTarget } from './apply-edits.ts';
+import { EDITS_MAX, NO_EDITS, addRow, countEdits, deleteRows, revertRows, setCell } from './pending-edits.ts';
+import type { GridRow, PendingEdits } from './pending-edits.ts';
+import { describeEdits } from './describe-edits.ts';
+import { EditFault } from './edit-faults.ts';
+
+export interface OpenedCell {
+  readonly row: GridRow;
+  readonly column: string;
+}
+
+export interface Editing {
+  readonly isOn: boolean;
+  readonly edits: PendingEdits;
+  /** Grid keys of the chosen rows. */
+  readonly chosen: ReadonlySet<string>;
+  readonly cell: OpenedCell | undefined;
+  readonly isBusy: boolean;
+  readonly error: unknown;
+  readonly setOn: (isOn: boolean) => void;
+  readonly choose: (key: string) => void;
+  readonly openCell: (cell: OpenedCell | undefined) => void;
+  /** Throws when the value does not fit its column. */
+  readonly set: (row: GridRow, column: string, value: JsonValue) => void;
+  readonly add: () => void;
+  readonly remove: (rows: readonly GridRow[]) => void;
+  readonly revert: (rowIds: readonly string[]) => void;
+  /** Reads the rows again, too. */
+  readonly discard: () => void;
+  readonly apply: () => void;
+}
+
+/** Collects edits of rows until they are applied or discarded. */
+export function useEditing(table: DescribedTable, onChanged: () => void): Editing {
+  const drafts = useDrafts(table);
+  const [isOn, setIsOn] = useState(drafts.found !== undefined);
+  const [edits, setEdits] = useState(drafts.found ?? NO_EDITS);
+  useEffect(() => drafts.keep(edits), [edits]);
+  const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
+  const [cell, openCell] = useState<OpenedCell>();
+  const target = useTarget(table);
+  const format = useFormat(target, table.version, isOn);
+  useUnloadWarning(countEdits(edits) > 0);
+  const [run, setRun] = useState<{ readonly isBusy: boolean; readonly error?: unknown }>({ isBusy: false });
+  const clear = (): void => {
+    setEdits(NO_EDITS);
+    setChosen(new Set());
+    openCell(undefined);
+    setRun({ isBusy: false });
+  };
+  const apply = async (): Promise<void> => {
+    setRun({ isBusy: true });
+    const applied = await applyEdits(target, edits);
+    const undo = async (): Promise<void> => {
+      const { undoEdits } = await import('./undo-edits.ts');
+      const version = await undoEdits(target, applied);
+      toast(`Undone: the table is at version ${version}.`);
+      onChanged();
+    };
+    toastWithAction(`${describeEdits(edits)} The table is at version ${applied.version}.`, {
+      label: 'Undo',
+      run: () => void undo().catch(toastError),
+    });
+    clear();
+    onChanged();
+  };
+  const change = (next: PendingEdits): void => {
+    if (countEdits(next) > EDITS_MAX)
+      throw new EditFault(`You can edit at most ${EDITS_MAX} rows at a time.`, 'Apply these edits first.');
+    setEdits(next);
+  };
+  return {
+    isOn,
+    edits,
+    chosen,
+    cell,
+    isBusy: run.isBusy,
+    error: run.error ?? format.error,
+    setOn: (next) => {
+      setIsOn(next);
+      clear();
+      onChanged();
+    },
+    choose: (key) => setChosen((before) => toggled(before, key)),
+    openCell,
+    set: (row, column, value) => {
+      format.value?.check(column, value);
+      change(setCell(edits, row, column, value));
+    },
+    add: () => change(addRow(edits)),
+    remove: (rows) => {
+      change(deleteRows(edits, rows));
+      setChosen(new Set());
+    },
+    revert: (rowIds) => {
+      setEdits(revertRows(edits, rowIds));
+      setRun({ isBusy: false });
+    },
+    discard: () => {
+      clear();
+      onChanged();
+    },
+    apply: () => void apply().catch((error: unknown) => setRun({ isBusy: false, error })),
+  };
+}
+
+/** Edits that are not applied, by database, table, branch and version: they outlive a look at another tab. */
+const DRAFTS = new Map<string, PendingEdits>();
+
+function useDrafts({ path, at, version }: DescribedTable) {
+  const { database = '' } = useClient();
+  const key = JSON.stringify([database, path, at.branch, version]);
+  return {
+    found: at.version === undefined ? DRAFTS.get(key) : undefined,
+    keep: (edits: PendingEdits): void => {
+      if (countEdits(edits) === 0) DRAFTS.delete(key);
+      else DRAFTS.set(key, edits);
+    },
+  };
+}
+
+function useTarget({ path, at, schema }: DescribedTable): EditTarget {
+  const client = useClient();
+  return useMemo(
+    () => ({
+      client,
+      path,
+      on: branchOf({ at }),
+      fields: schema.fields,
+      writable: schema.fields.flatMap(({ name, metadata }) => (metadata?.[COMPUTED_KEY] === undefined ? [name] : [])),
+    }),
+    [client, path.join('/'), at.branch, schema],
+  );
+}
+
+interface RowFormat {
+  readonly check: (column: string, value: JsonValue) => void;
+}
+
+/** The exact types of the columns; read when editing begins, together with the code that converts values. */
+function useFormat({ client, path, on, writable }: EditTarget, version: number, isOn: boolean) {
+  return useLoad(async (): Promise<RowFormat | undefined> => {
+    if (!isOn) return undefined;
+    const { convertValue, readArrowRows } = await import('./arrow-rows.ts');
+    const rows = await readArrowRows(client, path, writable, { ...on, version, k: 1 });
+    return { check: (column, value) => void convertValue(rows, column, value) };
+  }, [client, path.join('/'), on.branch, version, isOn]);
+}
+
+function toggled(keys: ReadonlySet<string>, key: string): ReadonlySet<string> {
+  const next = new Set(keys);
+  if (!next.delete(key)) next.add(key);
+  return next;
+}
+
+/** The browser asks before it closes a page with edits. */
+function useUnloadWarning(hasEdits: boolean): void {
+  useEffect(() => {
+    if (!hasEdits) return;
+    const warn = (event: Event): void => event.preventDefault();
+    addEventListener('beforeunload', warn);
+    return () => removeEventListener('beforeunload', warn);
+  }, [hasEdits]);
+}

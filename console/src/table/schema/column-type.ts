@@ -1,0 +1,34 @@
+/** Suggestions: any type that the server knows can be entered. */
+export const COLUMN_TYPES = [
+  'bool',
+  'int32',
+  'int64',
+  'float32',
+  'float64',
+  'utf8',
+  'binary',
+  'date32',
+  'timestamp[us]',
+  'timestamp[us, UTC]',
+  'decimal128(18, 2)',
+  'float32[128]',
+  'list<utf8>',
+];
+
+/** `float32[64]`, `list<utf8>` and `timestamp[us, UTC]` in the form of requests; the server reads all others as they are. */
+export function toDataType(text: string): unknown {
+  const type = text.trim();
+  const [, vectorItem, length] = /^(\w+)\[([1-9]\d*)\]$/.exec(type) ?? [];
+  if (vectorItem !== undefined) return { ...listOf(vectorItem, 'fixed_size_list'), length: Number(length) };
+  const listItem = /^list<(.+)>$/.exec(type)?.[1];
+  if (listItem !== undefined) return listOf(listItem, 'list');
+  const [, name, unit, zone] = /^(\w+)\[(s|ms|us|ns)(?:,\s*([^\]]+))?\]$/.exec(type) ?? [];
+  if (name === undefined) return type;
+  return [name, unit, zone].filter((part) => part !== undefined).join(':');
+}
+
+function listOf(item: string, type: string): object {
+  const itemType = toDataType(item);
+  const fields = [{ name: 'item', type: typeof itemType === 'string' ? { type: itemType } : itemType, nullable: true }];
+  return { type, fields };
+}

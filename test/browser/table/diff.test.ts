@@ -1,0 +1,100 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import type { Page } from 'playwright-core';
+import { sampleStream } from '../../support/arrow-tables.ts';
+import { noBrowser } from '../../support/browser.ts';
+import type { Browser } from '../../support/browser.ts';
+import { Client } from '../../support/client.ts';
+import { takePicture } from '../../support/console.ts';
+import { openConsole } from '../../support/console-page.ts';
+import { auditPage, findOverflow } from '../../support/page-audit.ts';
+import { startServer } from '../../support/server.ts';
+import type { TestServer } from '../../support/server.ts';
+
+let server: TestServer;
+let browser: Browser;
+let client: Client;
+let page: Page;
+
+suite('comparing versions', { skip: noBrowser }, () => {
+  before(async () => {
+    server = await startServer({ flags: ['--maintenance-running-max=0'] });
+    client = new Client(server.url);
+    await client.arrow('/v1/table/items/create', sampleStream(60));
+    await client.post('/v1/table/items/tags/create', { tag: 'first', version: 1 });
+    await client.post('/v1/table/items/branches/create', { name: 'trial' });
+    await client.post('/v1/table/items/update', { updates: [['price', '1000']], predicate: 'id in (3, 4)' });
+    await client.post('/v1/table/items/delete', { predicate: 'id = 7' });
+    await client.post('/v1/table/items/update', {
+      branch: 'trial',
+      updates: [['name', "'other'"]],
+      predicate: 'id = 1',
+    });
+    browser = await openConsole();
+    ({ page } = browser);
+  });
+  after(async () => {
+    await browser.close();
+    await server.close();
+  });
+
+  const open = async (place: string): Promise<void> => {
+    await page.goto('about:blank');
+    await page.goto(`${server.url}/ui/#/table/items?tab=versions${place}`);
+  };
+  const differences = () => page.getByRole('region', { name: 'Differences' });
+
+  test('two versions show the rows that were removed and the cells that were changed, with counts', async () => {
+    await open('');
+    await page.getByLabel('Select version 1').check();
+    await page.getByLabel('Select version 3').check();
+    await page.getByRole('button', { name: 'Compare', exact: true }).click();
+    await differences().getByText('2 changed').waitFor();
+    await differences().getByText('−1 removed').waitFor();
+    await differences().getByText('+0 added').waitFor();
+    assert.deepEqual(await page.locator('.before-after del').allInnerTexts(), ['4.5', '6']);
+    assert.deepEqual(await page.locator('.before-after ins').allInnerTexts(), ['1000', '1000']);
+    assert.equal(await page.locator('tr.diff-removed').count(), 1);
+    assert.deepEqual(await auditPage(page), []);
+    await takePicture(page, 'diff');
+    assert.match(page.url(), /from=1&to=3$/);
+    await page.reload();
+    await differences().getByText('2 changed').waitFor();
+    await page.getByRole('link', { name: 'Swap' }).click();
+    await differences().getByText('+1 added').waitFor();
+    await page.getByText('Added', { exact: true }).click();
+    assert.equal(await page.getByRole('grid').locator('tbody tr').count(), 1);
+    await page.getByRole('link', { name: 'All versions' }).click();
+    await page.getByLabel('Select version 1').waitFor();
+  });
+
+  test('the latest version is compared with a tag and with a branch', async () => {
+    await open('');
+    await page.getByRole('button', { name: 'Compare with' }).click();
+    await page.getByRole('button', { name: /^first/ }).click();
+    await differences().getByText('2 changed').waitFor();
+    assert.match(page.url(), /from=tag%3Afirst&to=latest$/);
+    await open('&from=branch%3Atrial&to=latest');
+    await differences().getByText('3 changed').waitFor();
+    await page.getByRole('grid').getByText('other').waitFor();
+  });
+
+  test('versions with the same rows say so, and a version that is not there is told', async () => {
+    await open('&from=3&to=3');
+    await page.getByRole('heading', { name: 'No row differs' }).waitFor();
+    await open('&from=3&to=99');
+    await differences().getByRole('alert').waitFor();
+  });
+
+  test('at the width of a phone the differences can be read', async () => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    try {
+      await open('&from=1&to=3');
+      await differences().getByText('2 changed').waitFor();
+      assert.deepEqual(await findOverflow(page), []);
+      assert.deepEqual(await auditPage(page), []);
+    } finally {
+      await page.setViewportSize({ width: 1280, height: 800 });
+    }
+  });
+});
