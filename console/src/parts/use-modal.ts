@@ -2,7 +2,7 @@ import type { RefObject } from 'preact';
 import { useEffect, useRef } from 'preact/hooks';
 
 interface Modal {
-  readonly ref: RefObject<HTMLDialogElement>;
+  readonly ref: RefObject<HTMLDialogElement | null>;
   readonly onCancel: (event: Event) => void;
   readonly onClose: () => void;
 }
