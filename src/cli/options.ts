@@ -14,6 +14,8 @@ export interface Option {
 
 export interface Given {
   readonly names: readonly string[];
+  /** Names and values of options. */
+  readonly words: readonly string[];
   readonly has: (name: string) => boolean;
   readonly value: (name: string) => string | undefined;
   readonly values: (name: string) => readonly string[];
@@ -44,6 +46,7 @@ export function readArguments(argv: readonly string[], options: readonly Option[
 function toGiven(names: readonly string[], found: ReadonlyMap<string, readonly string[]>): Given {
   return {
     names,
+    words: [...names, ...Array.from(found.values()).flat()],
     has: (name) => found.has(name),
     value: (name) => found.get(name)?.[0],
     values: (name) => found.get(name) ?? [],

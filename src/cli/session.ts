@@ -39,6 +39,11 @@ export function requireTable(given: Given, index = 0): TablePath {
 
 /** The namespace that the first name means; without a name the root. */
 export function readNamespace({ names: [text = '/'] }: Given): NamespacePath {
+  return parsePath(text);
+}
+
+/** The path that an option means; `/` is the root. */
+export function parsePath(text: string): NamespacePath {
   return text === '/' ? [] : asUsage(() => parseNamespacePath(text, delimiterOf(text)));
 }
 

@@ -187,6 +187,12 @@ test('refuses a flag given twice, a second DATA, and DATA beside --data', () => 
   ]);
 });
 
+test('a switch takes true or false as the next word, which is then not DATA', () => {
+  const { data, mcp } = configOf({ argv: ['tables', '--mcp-writes', 'true', '--mcp-enabled', 'false'] });
+  assert.deepEqual([data, mcp.writes, mcp.enabled], ['/srv/tables', true, false]);
+  assert.equal(configOf({ argv: ['--mcp-writes', 'tables'] }).data, '/srv/tables');
+});
+
 test('refuses flags without a value, switches with one, and short flags', () => {
   assert.deepEqual(faultsOf({ argv: ['--port'] }), ['--port needs a value.']);
   assert.deepEqual(faultsOf({ argv: ['--port', '--host', '127.0.0.1'] }), ['--port needs a value.']);

@@ -278,6 +278,34 @@ suite('webhooks', () => {
     }
   });
 
+  test('a table or namespace that does not exist is refused, also by an update', async () =>
+    withReceiver(async () => {
+      const { webhook_id: id } = await create({});
+      for (const body of [{ table: ['no-table'] }, { namespace: ['no-space'] }, { table: ['no-space', 'no-table'] }]) {
+        for (const [action, fields] of [
+          ['create', { url: receiver.url }],
+          ['update', { webhook_id: id }],
+        ] as const) {
+          const refused = await server.admin.post(`/v1/webhook/${action}`, { ...fields, ...body });
+          assert.equal(refused.status, 404, refused.text);
+          assert.match(refused.text, /was not found/);
+        }
+      }
+      ok(await server.admin.post('/v1/webhook/delete', { webhook_id: id }));
+    }));
+
+  test('the command line takes a path with slashes, and shows it so', async () =>
+    withReceiver(async () => {
+      const space = server.name('space');
+      await server.namespace([space]);
+      const run = async (...words: readonly string[]) => runCliOn(server.url, ['webhook', ...words]);
+      await server.table({ id: `${space}$lamps` });
+      const created = await run('create', receiver.url, '--table', `${space}/lamps`);
+      assert.match(created.out, new RegExp(`commits of +${space}/lamps`), created.err);
+      const absent = await run('create', receiver.url, '--table', `${space}/lmps`);
+      assert.match(absent.err, new RegExp(`The table "${space}/lmps" was not found`));
+    }));
+
   test('the command line creates, lists, describes, updates, tests, disables, resumes and deletes webhooks', async () =>
     withReceiver(async () => {
       const table = await server.table();

@@ -1,5 +1,6 @@
 import { defined } from '../../client/api-client.ts';
 import { countRows, deleteRows, queryRows, updateRows } from '../../client/rows.ts';
+import { describeTable } from '../../client/tables.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
 import { defineTableCommand } from '../client-command.ts';
@@ -98,7 +99,8 @@ async function isApproved(session: TableSession, change: Change): Promise<boolea
   if (!given.has('preview')) return true;
   const branch = readBranch(given);
   const count = await countRows(client, table, { ...defined({ predicate: change.predicate }), ...branch });
-  const rows = await queryRows(client, table, { ...branch, ...toQuery(session, change) });
+  const key = change.updates === undefined ? undefined : await findKeyColumn(session);
+  const rows = await queryRows(client, table, { ...branch, ...toQuery(session, change, key) });
   if (isJson && !given.has('yes')) {
     terminal.out(toJsonText({ preview: { num_rows: count, rows } }));
     return false;
@@ -107,19 +109,32 @@ async function isApproved(session: TableSession, change: Change): Promise<boolea
   terminal.err(drawRows(rows, canvas));
   if (count > rows.length) terminal.err(`… and ${countOf(count - rows.length, 'row')} more\n`);
   if (count === 0) terminal.err('No rows match.\n');
-  if (!canAsk) terminal.err(`${countOf(count, 'row')} would change. Nothing was changed: add --yes to change them.\n`);
+  const [would, was, what] =
+    change.verb === 'Delete' ? ['be deleted', 'deleted', 'delete'] : ['change', 'changed', 'change'];
+  const next = `Nothing was ${was}: add --yes to ${what} ${count === 1 ? 'it' : 'them'}.`;
+  if (!canAsk && count > 0) terminal.err(`${countOf(count, 'row')} would ${would}. ${next}\n`);
   if (count === 0 || !canAsk) return false;
   return confirm(session, `${change.verb} ${countOf(count, 'row')}?`);
 }
 
+/** What people know a row by; without it, the preview has row ids. */
+async function findKeyColumn({ client, table, given }: TableSession): Promise<string | undefined> {
+  const { schema } = await describeTable(client, table, readBranch(given));
+  return schema?.fields.find(({ name }) => name === 'id')?.name;
+}
+
 /** Each column as it is and as it would be: like a projection, an update's expression sees the row before the update. */
-function toQuery({ sqlTexts }: Session, { predicate, updates }: Change): QueryTableBody {
-  const aliases: Record<string, string> = {};
+function toQuery({ sqlTexts }: Session, { predicate, updates }: Change, key: string | undefined): QueryTableBody {
+  const aliases: Record<string, string> = key === undefined ? {} : { [key]: key };
   for (const [path, sql] of updates ?? []) {
     aliases[path] = path;
     aliases[`${path} (new)`] = sql;
     sqlTexts.set(`columns.column_aliases[${quoteForMessage(`${path} (new)`)}]`, sql);
   }
   const columns = updates === undefined ? undefined : { column_aliases: aliases };
-  return { ...defined({ filter: predicate, columns }), k: ROWS_SHOWN, with_row_id: updates !== undefined };
+  return {
+    ...defined({ filter: predicate, columns }),
+    k: ROWS_SHOWN,
+    with_row_id: updates !== undefined && key === undefined,
+  };
 }

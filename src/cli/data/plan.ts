@@ -108,6 +108,7 @@ function withChanges(given: Given, changes: readonly string[]): Given {
   const other = readArguments(argv, QUERY_OPTIONS);
   return {
     names: given.names,
+    words: [...given.words, ...other.words],
     has: (name) => other.has(name) || given.has(name),
     value: (name) => other.value(name) ?? given.value(name),
     values: (name) => (other.has(name) ? other.values(name) : given.values(name)),

@@ -6,7 +6,7 @@ import type { Config } from '../../config/config.ts';
 import { requireConfig } from '../command.ts';
 import type { Command, Terminal } from '../command.ts';
 import { DEMO_DATA } from '../find-server.ts';
-import { runServer, urlOf } from '../server/serve.ts';
+import { localUrlOf, runServer } from '../server/serve.ts';
 import { showPath } from '../session.ts';
 
 export const demoCommand: Command = {
@@ -34,7 +34,7 @@ Examples:
     const defaults = { TILTYARD_DATA: DEMO_DATA, TILTYARD_LOG_LEVEL: 'warn' };
     const config = requireConfig(rest, { ...terminal, env: { ...defaults, ...terminal.env } });
     return runServer(config, terminal, (address, ready) => {
-      const url = urlOf(config, address);
+      const url = localUrlOf(config, address);
       const key = ready.adminKey ?? readKey(config);
       void showDemo({ url, key, isOpened, terminal });
     });

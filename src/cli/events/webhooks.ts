@@ -1,5 +1,6 @@
 import { defined } from '../../client/api-client.ts';
 import { collect } from '../../client/calls.ts';
+import type { ClientError } from '../../client/client-error.ts';
 import {
   createWebhook,
   deleteWebhook,
@@ -10,13 +11,14 @@ import {
   testWebhook,
   updateWebhook,
 } from '../../client/events.ts';
-import { DEFAULT_DELIMITER, formatPath, parseNamespacePath } from '../../model/identifier.ts';
+import { ERROR_KINDS } from '../../errors/service-error.ts';
 import { formatCount } from '../../plans/format-figure.ts';
 import type { DescribeWebhookReply, WebhookShape } from '../../wire/history/webhooks.ts';
 import { defineClientCommand } from '../client-command.ts';
 import { EXIT } from '../command.ts';
 import type { Command } from '../command.ts';
 import type { Given } from '../options.ts';
+import { parsePath, showPath } from '../session.ts';
 import type { Session } from '../session.ts';
 import { drawPairs, drawTable } from '../show/draw-table.ts';
 import type { Pair } from '../show/draw-table.ts';
@@ -60,13 +62,14 @@ export const webhookCommands: readonly Command[] = [
     async run({ client, canvas }) {
       const webhooks = await collect(listWebhooks(client));
       const lines = webhooks.map((each) => [each.webhook_id, scopeOf(each), each.state, each.url]);
-      const text = drawTable(['webhook', 'of', 'state', 'url'], lines, canvas);
+      const text = drawTable(['webhook', 'commits of', 'state', 'url'], lines, canvas);
       return { reply: { webhooks }, text, none: 'There are no webhooks.' };
     },
   }),
   defineClientCommand({
     words: ['webhook', 'describe'],
     names: 'WEBHOOK',
+    advice: adviseOnWebhook,
     summary: 'show the last delivery, failures and backlog of a webhook',
     examples: ['webhook describe 01jz3v0c6q8h2m5n7p9r1t3w5y'],
     run: async (session) => shown(session, await describeWebhook(session.client, idOf(session))),
@@ -74,14 +77,19 @@ export const webhookCommands: readonly Command[] = [
   defineClientCommand({
     words: ['webhook', 'update'],
     names: 'WEBHOOK',
+    advice: adviseOnWebhook,
     summary: 'change the URL of a webhook, or which commits it selects',
-    about: 'What is not given stays. The secret stays the same.',
+    about: 'Changes only what you give. The secret stays the same.',
     options: [
       { name: 'url', value: 'URL', help: 'send later events to this address' },
-      { name: 'table', value: 'TABLE', help: 'commits of this table alone' },
-      { name: 'namespace', value: 'NAMESPACE', help: 'commits of all that is in it and below it' },
-      { name: 'operation', value: 'NAME', help: 'this kind of write; may be repeated' },
-      { name: 'all-operations', help: 'all kinds of writes' },
+      { name: 'table', value: 'TABLE', help: 'send only commits of this table' },
+      {
+        name: 'namespace',
+        value: 'NAMESPACE',
+        help: 'send only commits in this namespace and below it; / for all tables',
+      },
+      { name: 'operation', value: 'NAME', help: 'send only this kind of write; may be repeated' },
+      { name: 'all-operations', help: 'send all kinds of writes' },
     ],
     examples: ['webhook update 01jz3v0c6q8h2m5n7p9r1t3w5y --url https://example.com/other'],
     async run(session) {
@@ -102,6 +110,7 @@ export const webhookCommands: readonly Command[] = [
   defineClientCommand({
     words: ['webhook', 'disable'],
     names: 'WEBHOOK',
+    advice: adviseOnWebhook,
     summary: 'stop the deliveries of a webhook until it is resumed',
     examples: ['webhook disable 01jz3v0c6q8h2m5n7p9r1t3w5y'],
     run: async (session) => shown(session, await disableWebhook(session.client, idOf(session))),
@@ -109,6 +118,7 @@ export const webhookCommands: readonly Command[] = [
   defineClientCommand({
     words: ['webhook', 'test'],
     names: 'WEBHOOK',
+    advice: adviseOnWebhook,
     summary: 'send a delivery without events now',
     examples: ['webhook test 01jz3v0c6q8h2m5n7p9r1t3w5y'],
     async run(session) {
@@ -122,6 +132,7 @@ export const webhookCommands: readonly Command[] = [
   defineClientCommand({
     words: ['webhook', 'resume'],
     names: 'WEBHOOK',
+    advice: adviseOnWebhook,
     summary: 'deliver again from where a failing or disabled webhook stopped',
     examples: ['webhook resume 01jz3v0c6q8h2m5n7p9r1t3w5y'],
     run: async (session) => shown(session, await resumeWebhook(session.client, idOf(session))),
@@ -129,6 +140,7 @@ export const webhookCommands: readonly Command[] = [
   defineClientCommand({
     words: ['webhook', 'delete'],
     names: 'WEBHOOK',
+    advice: adviseOnWebhook,
     summary: 'delete a webhook',
     examples: ['webhook delete 01jz3v0c6q8h2m5n7p9r1t3w5y'],
     async run(session) {
@@ -138,18 +150,23 @@ export const webhookCommands: readonly Command[] = [
   }),
 ];
 
+function adviseOnWebhook({ status, code }: ClientError): string | undefined {
+  const isMissing = status === 404 && code === ERROR_KINDS.WebhookNotFound.code;
+  return isMissing ? 'Run "tiltyard webhook list" to list the webhooks.' : undefined;
+}
+
 function idOf({ given }: Session): string {
   return given.names[0] ?? '';
 }
 
 function readPath(given: Given, option: string): string[] | undefined {
   const text = given.value(option);
-  return text === undefined ? undefined : [...parseNamespacePath(text, DEFAULT_DELIMITER)];
+  return text === undefined ? undefined : [...parsePath(text)];
 }
 
 function scopeOf({ table, namespace, operations }: WebhookShape): string {
   const path = table ?? namespace;
-  const what = path === undefined ? 'the database' : formatPath(path);
+  const what = path === undefined ? 'all tables' : showPath(path);
   return operations === undefined ? what : `${what}: ${operations.join(', ')}`;
 }
 
@@ -169,7 +186,7 @@ function toPairs(webhook: WebhookShape): readonly Pair[] {
   return [
     ['webhook', webhook.webhook_id],
     ['url', webhook.url],
-    ['of', scopeOf(webhook)],
+    ['commits of', scopeOf(webhook)],
     ['state', webhook.state],
     ['delivered events', formatCount(webhook.delivered_events)],
     ...(failures === 0 ? [] : [['failures', formatCount(failures)] as const]),

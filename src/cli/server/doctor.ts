@@ -8,7 +8,7 @@ import type { Given, SplitArguments } from '../options.ts';
 import { paintFor, visibleText } from '../show/text.ts';
 import type { Paint } from '../show/text.ts';
 import type { Check } from './checks.ts';
-import { urlOf } from './serve.ts';
+import { localUrlOf } from './serve.ts';
 
 export const doctorCommand: Command = {
   words: ['doctor'],
@@ -51,14 +51,8 @@ async function runChecks(given: SplitArguments, terminal: Terminal): Promise<rea
 
 /** Unless another is named, the server that these settings start, with the key in its data folder. */
 function locateServer(given: Given, terminal: Terminal, config: Config | undefined): FoundServer {
-  const own =
-    config === undefined ? {} : { TILTYARD_URL: urlOf(config, localAddress(config)), TILTYARD_DATA: config.data };
+  const own = config === undefined ? {} : { TILTYARD_URL: localUrlOf(config, config), TILTYARD_DATA: config.data };
   return findServer(given, { ...terminal, env: { ...own, ...terminal.env } });
-}
-
-/** A server that listens on all addresses also listens on the loopback address. */
-function localAddress({ host, port }: Config): Pick<Config, 'host' | 'port'> {
-  return { host: host === '0.0.0.0' || host === '::' ? '127.0.0.1' : host, port };
 }
 
 function draw(checks: readonly Check[], paint: Paint): string {

@@ -55,13 +55,23 @@ export const configCommand: Command = {
   },
 };
 
-export function urlOf({ tls, basePath }: Config, { host, port }: Pick<Config, 'host' | 'port'>): string {
-  return `${tls === undefined ? 'http' : 'https'}://${host.includes(':') ? `[${host}]` : host}:${port}${basePath}`;
+type Address = Pick<Config, 'host' | 'port'>;
+
+/** For programs on this machine. A server that listens on all addresses also listens on the loopback address. */
+export function localUrlOf({ tls, basePath }: Config, { host, port }: Address): string {
+  const local = isEveryAddress(host) ? '127.0.0.1' : host;
+  return `${tls === undefined ? 'http' : 'https'}://${local.includes(':') ? `[${local}]` : local}:${port}${basePath}`;
 }
 
-function bannerText(config: Config, address: Pick<Config, 'host' | 'port'>, ready: AppReady): string {
-  const base = urlOf(config, address);
-  const lines = [`Tiltyard listens on ${base}`, `  data   ${config.data}`];
+function isEveryAddress(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
+}
+
+function bannerText(config: Config, address: Address, ready: AppReady): string {
+  const base = localUrlOf(config, address);
+  const lines = [`Tiltyard listens on ${base}`];
+  if (isEveryAddress(address.host)) lines.push(`  hosts  all addresses of this machine (${address.host})`);
+  lines.push(`  data   ${config.data}`);
   if (config.storage.root !== config.data) lines.push(`  tables ${config.storage.root}`);
   if (ready.engine.isFallback) {
     lines.push(`  engine ${ready.engine.version} (fallback: no tables in object stores)`);

@@ -1,6 +1,8 @@
 import type { ClientError } from '../../client/client-error.ts';
 import { ConnectionError, findSqlPosition } from '../../client/client-error.ts';
+import { DEFAULT_DELIMITER } from '../../model/identifier.ts';
 import { EXIT } from '../command.ts';
+import type { Given } from '../options.ts';
 import type { Session } from '../session.ts';
 import type { Paint } from './text.ts';
 import { paintForErrors, textWidth, visibleText } from './text.ts';
@@ -8,17 +10,31 @@ import { paintForErrors, textWidth, visibleText } from './text.ts';
 /** What was wrong, its position in a SQL text, then what would be right: `advice`, else the server's hint. */
 export function showRefusal(
   error: ClientError | ConnectionError,
-  { terminal, sqlTexts }: Pick<Session, 'terminal' | 'sqlTexts'>,
+  { terminal, given, sqlTexts }: Pick<Session, 'terminal' | 'given' | 'sqlTexts'>,
   advice: string | undefined,
 ): string {
   const paint = paintForErrors(terminal);
-  const lines = [`${paint.red('tiltyard:')} ${visibleText(error.message)}`, ...markPosition(error, sqlTexts, paint)];
+  const show = (text: string): string => visibleText(asTyped(text, given));
+  const lines = [`${paint.red('tiltyard:')} ${show(error.message)}`, ...markPosition(error, sqlTexts, paint)];
   const hint = advice ?? (error instanceof ConnectionError ? '' : error.hint);
-  if (hint !== undefined) lines.push(`${paint.cyan('hint:')} ${visibleText(hint)}`);
+  if (hint !== undefined) lines.push(`${paint.cyan('hint:')} ${show(hint)}`);
   if (!(error instanceof ConnectionError) && error.status >= 500 && error.requestId !== undefined) {
     lines.push(paint.dim(`request id ${error.requestId}`));
   }
   return `${lines.join('\n')}\n`;
+}
+
+/** The server joins names with `$`. Quoted paths that were typed with slashes, and their parents, are shown with slashes. */
+function asTyped(message: string, { words }: Given): string {
+  let text = message;
+  for (const word of words.filter((each) => each.includes('/'))) {
+    const names = word.split('/');
+    for (let length = names.length; length > 1; length -= 1) {
+      const path = names.slice(0, length);
+      text = text.replaceAll(`"${path.join(DEFAULT_DELIMITER)}"`, () => `"${path.join('/')}"`);
+    }
+  }
+  return text;
 }
 
 /** For programs, which read the error output as JSON when they asked for it. */

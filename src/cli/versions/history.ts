@@ -165,7 +165,7 @@ export const tagCommands: readonly Command[] = [
     words: ['tag', 'create'],
     summary: 'give a version a name (default: the latest version)',
     examples: ['tag create orders before-import', 'tag create orders v1 12'],
-    ...setTagWith(createTag),
+    ...setTagWith(createTag, (tag) => `Created the tag ${tag} at`),
   }),
   defineTableCommand({
     words: ['tag', 'list'],
@@ -182,7 +182,7 @@ export const tagCommands: readonly Command[] = [
     words: ['tag', 'move'],
     summary: 'move a tag to another version (default: the latest version)',
     examples: ['tag move orders stable 14'],
-    ...setTagWith(updateTag),
+    ...setTagWith(updateTag, (tag) => `Moved the tag ${tag} to`),
   }),
   defineTableCommand({
     words: ['tag', 'delete'],
@@ -198,7 +198,10 @@ export const tagCommands: readonly Command[] = [
   }),
 ];
 
-function setTagWith(set: typeof createTag): Pick<TableCommand, 'names' | 'options' | 'run'> {
+function setTagWith(
+  set: typeof createTag,
+  say: (tag: string) => string,
+): Pick<TableCommand, 'names' | 'options' | 'run'> {
   return {
     names: 'TAG [VERSION]',
     options: [BRANCH_OPTION],
@@ -207,7 +210,7 @@ function setTagWith(set: typeof createTag): Pick<TableCommand, 'names' | 'option
       const latest = async () => (await describeTable(client, table, branch)).version ?? 0;
       const version = name === undefined ? await latest() : requireVersion(name);
       const reply = await set(client, table, { tag, version, ...branch });
-      return { reply, text: `The tag ${tag} of ${showPath(table)} is now version ${version}.\n` };
+      return { reply, text: `${say(`${tag} of ${showPath(table)}`)} version ${version}.\n` };
     },
   };
 }

@@ -3,7 +3,7 @@ import { addGiven, nearNameHint, flagOf, negativeFlagOf } from './names.ts';
 import type { Source } from './names.ts';
 import { SETTINGS } from '../settings/settings.ts';
 
-/** Reads `--name value`, `--name=value`, `--switch`, `--no-switch` and the one argument DATA. */
+/** Reads `--name value`, `--name=value`, `--switch`, `--switch true`, `--no-switch` and the one argument DATA. */
 export function readFlags(argv: readonly string[]): Source {
   const source: Source = { given: [], faults: [] };
   const rest = [...argv];
@@ -37,7 +37,8 @@ function readFlag(word: string, rest: string[], source: Source): void {
     const hint = nearNameHint(flag, [...FLAGS.keys(), ...SWITCHES_OFF.keys()]);
     source.faults.push(`The flag ${quoteForMessage(flag)} does not exist.${hint}`);
   } else if (attached !== undefined) add(name, attached);
-  else if (SETTINGS.get(name)?.type === 'boolean') add(name, true);
+  else if (SETTINGS.get(name)?.type === 'boolean')
+    add(name, /^(true|false)$/.test(rest[0] ?? '') ? rest.shift() : true);
   else if (rest[0] === undefined || rest[0].startsWith('--')) source.faults.push(`${flag} needs a value.`);
   else add(name, rest.shift());
 }

@@ -4,7 +4,7 @@ import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { isPermitted } from '../../model/access.ts';
 import { belowPrefix, checkNames, toTablePath } from '../../model/identifier.ts';
 import type { NamespacePath } from '../../model/identifier.ts';
-import { notPermitted } from '../../model/refusals.ts';
+import { namespaceNotFound, notPermitted, tableNotFound } from '../../model/refusals.ts';
 import {
   CreateWebhookBody,
   CreateWebhookReply,
@@ -39,6 +39,7 @@ export const createWebhook = defineDatabaseOperation({
     const scope = readScope(request);
     requireManaged(request, scope);
     const url = webhookSender.checkUrl(body.url);
+    await requireTarget(request, scope, catalog);
     const cursor = readIdToken(body.cursor) ?? (await commitFeed.newest());
     const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64url')}`;
     const webhook = { databaseId: database.id, url, scope, secret, createdBy: caller.id, cursor };
@@ -109,6 +110,7 @@ export const updateWebhook = defineDatabaseOperation({
     const scope = changeScope(request, webhook.scope);
     requireManaged(request, scope);
     const url = body.url === undefined ? webhook.url : services.webhookSender.checkUrl(body.url);
+    if (body.table !== undefined || body.namespace !== undefined) await requireTarget(request, scope, services.catalog);
     await services.catalog.webhooks.update(webhook.id, { url, scope });
     return describe(request, services);
   },
@@ -194,6 +196,21 @@ function pathOf({ table, namespace = [] }: WebhookScope): NamespacePath {
 
 function requireManaged({ caller, database }: DatabaseRequest, scope: WebhookScope): void {
   if (!isPermitted(caller, 'manage', database.name, pathOf(scope))) throw notPermitted('manage');
+}
+
+/** A misspelled name would never deliver anything. A target that is dropped later keeps its webhook. */
+async function requireTarget(
+  request: DatabaseRequest,
+  { table, namespace }: WebhookScope,
+  catalog: Services['catalog'],
+): Promise<void> {
+  const { database, delimiter } = request;
+  if (table !== undefined && (await catalog.tables.find(database.id, table)) === undefined) {
+    throw tableNotFound(toShownPath(request, table), delimiter);
+  }
+  if (namespace !== undefined && (await catalog.namespaces.find(database.id, namespace)) === undefined) {
+    throw namespaceNotFound(toShownPath(request, namespace), delimiter);
+  }
 }
 
 function isManaged({ caller, database, prefix }: DatabaseRequest, { databaseId, scope }: WebhookRecord): boolean {

@@ -106,6 +106,15 @@ test('starts with one command, shows a key once, and serves with it until it is 
   assert.equal(await again.stop(), 0);
 });
 
+test('listening on all addresses, it shows a URL that can be opened, and says so', async () => {
+  const served = new Served([join(folder, 'open'), '--port', '0', '--host', '0.0.0.0']);
+  const url = await served.url();
+  assert.match(url, /^http:\/\/127\.0\.0\.1:\d+$/);
+  assert.ok(served.out.includes('\n  hosts  all addresses of this machine (0.0.0.0)\n'), served.out);
+  assert.equal((await fetch(`${url}/docs`)).status, 200);
+  assert.equal(await served.stop(), 0);
+});
+
 test('uses a configured administrator key, and shows and writes none', async () => {
   const data = join(folder, 'configured');
   const adminKey = 'an-administrator-key-that-is-configured';

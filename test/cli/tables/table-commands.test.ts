@@ -221,7 +221,7 @@ test('previews an update, and runs it only when that is agreed to', async () => 
   assert.equal(preview.code, 0);
   assert.equal(
     preview.err,
-    'price  price (new)  _rowid\n─────  ───────────  ──────\n    0            1       0\n  1.5          2.5       1\n' +
+    'id  price  price (new)\n──  ─────  ───────────\n 0      0            1\n 1    1.5          2.5\n' +
       '2 rows would change. Nothing was changed: add --yes to change them.\n',
   );
   assert.equal(JSON.parse((await run([...argv, '--json'])).out).preview.num_rows, 2);
@@ -248,7 +248,7 @@ test('previews an update, and runs it only when that is agreed to', async () => 
 test('deletes rows, after a preview when asked', async () => {
   assert.match(await done('delete', 'orders', '--where', 'id = 399'), /^Deleted 1 row of orders, version \d+\.\n$/);
   const preview = await run(['delete', 'orders', '--where', 'id > 390', '--preview']);
-  assert.match(preview.err, /8 rows would change/);
+  assert.match(preview.err, /8 rows would be deleted\. Nothing was deleted: add --yes to delete them\./);
   assert.equal((await json('delete', 'orders', '--where', 'id > 397', '--preview', '--yes')).num_deleted_rows, 1);
   assert.equal((await run(['delete', 'orders'])).code, 2);
 });
@@ -280,9 +280,9 @@ test('builds, lists, measures and drops indexes', async () => {
 });
 
 test('travels between versions, tags and branches', async () => {
-  assert.equal(await done('tag', 'create', 'orders', 'start', '1'), 'The tag start of orders is now version 1.\n');
-  assert.match(await done('tag', 'create', 'orders', 'now'), /^The tag now of orders is now version \d+\.\n$/);
-  assert.equal(await done('tag', 'move', 'orders', 'now', '2'), 'The tag now of orders is now version 2.\n');
+  assert.equal(await done('tag', 'create', 'orders', 'start', '1'), 'Created the tag start of orders at version 1.\n');
+  assert.match(await done('tag', 'create', 'orders', 'now'), /^Created the tag now of orders at version \d+\.\n$/);
+  assert.equal(await done('tag', 'move', 'orders', 'now', '2'), 'Moved the tag now of orders to version 2.\n');
   assert.match(await done('tag', 'list', 'orders'), /^start +1 +main$/m);
   assert.equal((await json('query', 'orders', '--at', 'start', '--limit', 'all')).rows.length, 400);
   assert.equal((await json('query', 'orders', '--at', '1', '--limit', 'all')).rows.length, 400);
