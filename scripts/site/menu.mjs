@@ -59,7 +59,7 @@ const GROUPS = [
   },
   {
     title: 'Background',
-    pages: ['docs/how-it-works.md', 'docs/comparison.md', 'docs/trust.md', 'ARCHITECTURE.md'],
+    pages: ['docs/how-it-works.md', 'docs/comparison.md', 'docs/trust.md', 'ARCHITECTURE.md', 'docs/code-map.md'],
     rest: /^docs\//,
   },
   { title: 'Project', pages: ['CHANGELOG.md', 'CONTRIBUTING.md'] },

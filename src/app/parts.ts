@@ -15,7 +15,7 @@ import { WriteGate } from '../coordination/write-gate.ts';
 import { Backfills } from '../derived/backfills.ts';
 import { ViewSchedule } from '../derived/view-schedule.ts';
 import { Views } from '../derived/views.ts';
-import { createEmbeddingProvider } from '../embeddings/embedding-provider.ts';
+import { createOpenAiProvider } from '../embeddings/embedding-provider.ts';
 import { Embeddings } from '../embeddings/embeddings.ts';
 import { openEngine } from '../engine/engine.ts';
 import { CommitFeed } from '../events/commit-feed.ts';
@@ -280,7 +280,7 @@ function openEmbeddings(config: Config, telemetry: Telemetry): Embeddings | unde
   const { url, apiKey, models } = config.embeddings;
   if (url === undefined) return undefined;
   const limits = config.limits.embeddings;
-  return new Embeddings({ provider: createEmbeddingProvider({ url, apiKey }, limits), models, limits, telemetry });
+  return new Embeddings({ provider: createOpenAiProvider({ url, apiKey }, limits), models, limits, telemetry });
 }
 
 interface MaintenanceParts extends Pick<JobsParts, 'catalog' | 'telemetry' | 'writes'> {

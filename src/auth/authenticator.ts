@@ -60,7 +60,7 @@ export function createAuthenticator(
 
   const callerOfBearer = async (bearer: string): Promise<Caller> => {
     if (isApiKey(bearer)) return callerOfKey(await findKey(bearer));
-    // A key that an operator chose, such as `auth.adminKey`, can have any form but that of a token.
+    // A key that an operator chose, such as `adminKey`, can have any form but that of a token.
     const chosen = looksLikeToken(bearer) ? undefined : await findKey(bearer);
     return chosen === undefined ? callerOfToken(bearer) : callerOfKey(chosen);
   };

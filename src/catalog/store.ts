@@ -37,7 +37,8 @@ export interface TransactionOptions {
 }
 
 /**
- * The port of the catalog to a SQL database. Everything above it is the same for all of them.
+ * The port of the catalog to a SQL database. Everything above it is the same for all of them, in the SQL that SQLite and
+ * PostgreSQL share.
  *
  * Whatever runs statements refuses with `ServiceUnavailable` when the database is away or stays locked.
  */

@@ -12,7 +12,8 @@ export interface EmbeddingRequest {
   readonly text: string;
 }
 
-export type EmbeddingProvider = ReturnType<typeof createEmbeddingProvider>;
+/** Throws `ProviderFailure`. */
+export type EmbeddingProvider = (request: EmbeddingRequest, closed: AbortSignal) => Promise<Float32Array>;
 
 type FailureKind = 'timeout' | 'unreachable' | 'refused' | 'unusable';
 
@@ -40,14 +41,14 @@ interface FailureDetails {
 type ReplyLimits = Pick<EmbeddingLimits, 'timeoutSeconds' | 'replyBytesMax'>;
 
 /** Embeds one text per call. Redirects are not followed: the key and the text are for the configured address alone. */
-export function createEmbeddingProvider({ url, apiKey }: ProviderSettings, limits: ReplyLimits) {
+export function createOpenAiProvider({ url, apiKey }: ProviderSettings, limits: ReplyLimits): EmbeddingProvider {
   const { timeoutSeconds, replyBytesMax } = limits;
   const headers = {
     'content-type': 'application/json',
     accept: 'application/json',
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   };
-  return async ({ model, text }: EmbeddingRequest, closed: AbortSignal): Promise<Float32Array> => {
+  return async ({ model, text }, closed) => {
     const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
     try {
       const response = await fetch(`${url}/embeddings`, {

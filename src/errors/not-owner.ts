@@ -1,6 +1,6 @@
 import { ServiceError } from './service-error.ts';
 
-/** Another node writes to the table. Where this is thrown, nothing was changed. */
+/** Another node writes to the table. The call that throws this changed nothing; a commit before it is for the new owner to decide. */
 export class NotOwner extends ServiceError {
   constructor(message = 'Another node now owns the table.') {
     super('ConcurrentModification', message, {

@@ -200,7 +200,7 @@ export const LIMITS = {
     bulkWritesMax: integer(
       Math.min(4, Math.max(2, availableParallelism())),
       [1, 1000],
-      'Chunks of large uploads that are written concurrently.',
+      'Large uploads that are written to tables concurrently; the chunks of a create count one by one.',
       'one for each processor, from 2 to 4',
     ),
     threadNice: integer(

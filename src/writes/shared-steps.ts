@@ -57,7 +57,7 @@ export async function runReplayable(
 }
 
 /** Invariant 14: If-Match is about the version that the write will follow. */
-export function requireVersion({ request: { expectedVersion } }: JournaledWrite, base: number): void {
+export function requireExpectedVersion({ request: { expectedVersion } }: JournaledWrite, base: number): void {
   if (expectedVersion !== undefined && expectedVersion !== base) throw versionDiffers(expectedVersion, base);
 }
 

@@ -8,7 +8,7 @@ import { BatchMember, prepareBatch, takeBatch } from './queue/batch.ts';
 import type { Batch } from './queue/batch.ts';
 import { findFault, rebuildFields, settleCommit } from './recovery/verify.ts';
 import { asServiceError, inDoubt, isClearRefusal } from './refusals.ts';
-import { beginEntries, noteLoss, requireVersion, runReplayable, toSuccess } from './shared-steps.ts';
+import { beginEntries, noteLoss, requireExpectedVersion, runReplayable, toSuccess } from './shared-steps.ts';
 import type { PipelineParts } from './shared-steps.ts';
 import type { FailedWrite, Fields, TableWrite, WriteResult } from './write.ts';
 
@@ -110,7 +110,7 @@ export class WritePipeline {
         try {
           return await this.#withTable(target, plan.mayBeMissing === true, async (table) => {
             const base = await table.version();
-            requireVersion(write, base);
+            requireExpectedVersion(write, base);
             const prepared = await prepareBatch(batch, table);
             if (prepared === undefined) return this.#abort({ entries: entries ?? [], scope }, cannotShare());
             if (entries === undefined) entries = await this.#begin(batch, prepared, { baseVersion: base, epoch });
@@ -304,6 +304,7 @@ function at<Item>(items: readonly Item[], index: number): Item {
   return item;
 }
 
+/** Never leaves: a batch that cannot be prepared is split. */
 function cannotShare(): ServiceError {
   return new ServiceError('Internal', 'The writes cannot share a commit.');
 }

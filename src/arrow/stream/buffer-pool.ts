@@ -16,7 +16,7 @@ type PoolLimits = Pick<ArrowLimits, 'chunkBytes' | 'keptChunksMax'>;
 
 /**
  * Memory for chunks. A short stream takes little; a long one alternates between two full buffers, one being filled while
- * the engine reads the other. Reused across streams: fresh memory costs as much as copying into it, and a garbage
+ * the other is written, to the engine or to disk. Reused across streams: fresh memory costs as much as copying into it, and a garbage
  * collection besides.
  */
 export class BufferPool implements ChunkMemory {

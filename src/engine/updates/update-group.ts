@@ -1,4 +1,5 @@
 import { formatArrowCast } from '../../arrow/schema/type-name.ts';
+import { functionRule } from '../../guard/sql/functions.ts';
 import { readTokens } from '../../guard/sql/tokenizer.ts';
 import { sqlString } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
@@ -122,7 +123,7 @@ class GroupColumn {
   }
 
   fits(expression: GuardedSql): boolean {
-    if (this.#isShared && expression === this.#first) return !isVolatile(expression);
+    if (this.#isShared && expression === this.#first) return !differsByRow(expression);
     return this.#isLiteral && this.#toValue(expression) !== undefined;
   }
 
@@ -152,10 +153,7 @@ class GroupColumn {
   }
 }
 
-/** One update might call them more or less often than several updates. */
-const VOLATILE_FUNCTIONS: ReadonlySet<string> = new Set(['random', 'uuid']);
-
-function isVolatile(expression: GuardedSql): boolean {
-  for (const { text } of readTokens(expression)) if (VOLATILE_FUNCTIONS.has(text.toLowerCase())) return true;
-  return false;
+/** One update might call such a function more or less often than several updates. */
+function differsByRow(expression: GuardedSql): boolean {
+  return [...readTokens(expression)].some(({ text }) => functionRule(text).differsByRow === true);
 }

@@ -49,7 +49,7 @@ export interface FunctionRule {
   readonly leadingWords?: ReadonlySet<string>;
   readonly isCast?: boolean;
   /** Has another value in each row. */
-  readonly isVolatile?: boolean;
+  readonly differsByRow?: boolean;
 }
 
 export function functionRule(name: string): FunctionRule {
@@ -192,7 +192,7 @@ const RULES: ReadonlyMap<string, FunctionRule> = new Map<string, FunctionRule>([
   ],
   ...rules('array_has array_has_any', { ...wide, growth: 0 }),
   ...rules('array_concat concat', wide),
-  ...rules('random uuid', { ...LINEAR, isVolatile: true }),
+  ...rules('random uuid', { ...LINEAR, differsByRow: true }),
   ...rules('array_append named_struct struct', { ...wide, growth: 'list' }),
   ...rules('list_has list_has_any list_contains array_contains arrays_overlap', { ...wideAlias, growth: 0 }),
   ...rules('coalesce nvl nvl2 ifnull', { ...wideAlias, growth: 'greatest' }),

@@ -136,7 +136,7 @@ class GrowthMeter {
     const closed = this.#frame;
     let value = closed.finish();
     this.#frame = this.#outer.pop() ?? closed;
-    if (closed.isVolatile) value = sum(value, columnWidth(`${closed.call.name}()`));
+    if (closed.differsByRow) value = sum(value, columnWidth(`${closed.call.name}()`));
     if (closed.kind === 'in-list' || closed.kind === 'index' || closed.kind === 'type') return;
     this.#record(value, closed);
     this.#frame.add(value);
@@ -189,8 +189,8 @@ class Frame {
   }
 
   /** Computed for each row, although it names no column. */
-  get isVolatile(): boolean {
-    return this.rule?.isVolatile === true;
+  get differsByRow(): boolean {
+    return this.rule?.differsByRow === true;
   }
 
   add(width: Width): void {
