@@ -8,7 +8,7 @@ import { prepareUndo } from './recovery/undo-commits.ts';
 import { findFault } from './recovery/verify.ts';
 import { asServiceError, inDoubt } from './refusals.ts';
 import type { FailedWrite, JournaledWrite, MultiCommitWrite, SucceededWrite, WriteResult } from './write.ts';
-import { beginEntries, noteLoss, requireVersion, runReplayable, toSuccess } from './shared-steps.ts';
+import { beginEntries, noteLoss, requireExpectedVersion, runReplayable, toSuccess } from './shared-steps.ts';
 import type { PipelineParts } from './shared-steps.ts';
 
 /**
@@ -59,7 +59,7 @@ export class MultiCommitPipeline {
       await storage.requireRoot();
       scope = await storage.beginSync(table.location);
       const { baseVersion } = await plan.prepare();
-      requireVersion(write, baseVersion);
+      requireExpectedVersion(write, baseVersion);
       const expected = { kinds: [], isMultiCommit: true, rule: { from: 'nothing' } } as const;
       const entry = toEntry(write, { baseVersion, epoch, generation: responses.startMarks(), expected });
       let phase: 'committing' | 'syncing' | 'recording' = 'committing';
@@ -86,7 +86,9 @@ export class MultiCommitPipeline {
         const failed = { kind: 'refused', error: asServiceError(error) } as const;
         // Until it is known whether the record was written, the write is in doubt, not refused.
         const early: FailedWrite = phase === 'recording' ? { kind: 'in-doubt', error: inDoubt(error) } : failed;
-        return (await this.#undo(write, entry, () => onFailed(early))) ?? failed;
+        const undone = await this.#undo(write, entry, () => onFailed(early));
+        if (undone === 'undone') return failed;
+        return undone === 'left' ? early : undone;
       }
     } finally {
       plan.close();
@@ -113,9 +115,9 @@ export class MultiCommitPipeline {
 
   /**
    * Other writers wait while it is tried; when that takes too long they are refused until it is done in the background.
-   * Gives the result if the write was recorded after all.
+   * Gives the result if the write was recorded after all, and `left` when it is undone later.
    */
-  async #undo(write: JournaledWrite, entry: NewEntry, onDelay: () => void): Promise<WriteResult | undefined> {
+  async #undo(write: JournaledWrite, entry: NewEntry, onDelay: () => void): Promise<WriteResult | 'undone' | 'left'> {
     const { engine, journal, inDoubtWrites, idempotency, responses } = this.#parts;
     const undo = prepareUndo(this.#parts, write.table, entry);
     let isDelayed = false;
@@ -133,12 +135,12 @@ export class MultiCommitPipeline {
         }
         await undo();
         end();
-        return undefined;
+        return 'undone';
       } catch (error) {
         if (error instanceof ServiceError && error.kind === 'TableNotFound') {
           end();
           responses.abort([entry.id]);
-          return undefined;
+          return 'undone';
         }
         if (error instanceof NotOwner) break;
         // The same request waits for the end of this one.
@@ -151,7 +153,7 @@ export class MultiCommitPipeline {
     // Undone in the background, or by its new owner. The catalog holds readers until then, unless the write was recorded.
     engine.releaseReaders({ location: write.table.location, branch: write.branch });
     inDoubtWrites.add([entry]);
-    return undefined;
+    return 'left';
   }
 }
 

@@ -5,6 +5,7 @@ import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { ArrowChunk, CheckedStream } from '../../src/arrow/stream/checked-stream.ts';
 import type { Journal } from '../../src/catalog/catalog.ts';
+import { NotOwner } from '../../src/errors/not-owner.ts';
 import type { WriteStep } from '../../src/writes/writes.ts';
 import { openApart, openFixture, readRows } from '../engine/test-engine.ts';
 import { toItems } from '../engine/sample-tables.ts';
@@ -216,6 +217,18 @@ for (const mode of ['append', 'overwrite'] as const) {
           () => false,
         ),
       );
+    });
+
+    test('whose recording is unclear when another node takes its table over is in doubt, not refused', async (t) => {
+      const fixture = await openMulti(
+        t,
+        withJournal({
+          record: async () => Promise.reject(new Error('the reply is lost')),
+          requireOwner: async () => Promise.reject(new NotOwner()),
+        }),
+      );
+      await assert.rejects(fixture.insert(await openLong(), { mode }), refusal('ServiceUnavailable'));
+      assert.equal((await fixture.table()).heldVersion, 1, 'readers stay at the base version');
     });
 
     test('whose undoing fails is told as failed at once, and other writers wait until it is undone', async (t) => {
