@@ -1,10 +1,37 @@
-import type { ComponentChildren, JSX } from 'preact';
-import { useId, useState } from 'preact/hooks';
+import type { ComponentChildren, JSX, RefObject } from 'preact';
+import { useEffect, useId, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { ErrorBox } from './error-box.tsx';
 import { TextField } from './forms/field.tsx';
 import { useTask } from './use-load.ts';
-import { useModal } from './use-modal.ts';
+
+interface Modal {
+  readonly ref: RefObject<HTMLDialogElement | null>;
+  readonly onCancel: (event: Event) => void;
+  readonly onClose: () => void;
+}
+
+/**
+ * Shows a `<dialog>`, which traps the focus and restores it when it is closed.
+ * The browser tells later that a dialog was closed, when the next key may already have opened another one:
+ * `onClosed` is called at once, and only once.
+ */
+export function useModal(onClosed: () => void): readonly [modal: Modal, close: () => void] {
+  const ref = useRef<HTMLDialogElement>(null);
+  const isClosed = useRef(false);
+  useEffect(() => ref.current?.showModal(), []);
+  const close = (): void => {
+    if (isClosed.current) return;
+    isClosed.current = true;
+    ref.current?.close();
+    onClosed();
+  };
+  const onCancel = (event: Event): void => {
+    event.preventDefault();
+    close();
+  };
+  return [{ ref, onCancel, onClose: close }, close];
+}
 
 interface DialogProps {
   readonly title: string;
