@@ -16,8 +16,8 @@ function ok({ status, text, json }: Answer): any {
 suite('webhooks', () => {
   let server: ContractServer;
   let receiver: Receiver;
-  before(async () => {
-    server = await ContractServer.start({
+  const start = async (...flags: readonly string[]): Promise<ContractServer> =>
+    ContractServer.start({
       flags: [
         '--webhooks-allow-http=true',
         '--webhooks-allowed-networks=127.0.0.1',
@@ -25,10 +25,12 @@ suite('webhooks', () => {
         '--webhooks-poll-seconds=0.05',
         '--webhooks-timeout-seconds=2',
         '--webhooks-events-max=10',
-        '--webhooks-disable-seconds=1',
         '--webhooks-per-database-max=50',
+        ...flags,
       ],
     });
+  before(async () => {
+    server = await start();
   });
   after(async () => server.close());
 
@@ -131,6 +133,8 @@ suite('webhooks', () => {
 
   test('after a long failure a webhook is disabled, and resumed it goes on where it stopped', async () =>
     withReceiver(async () => {
+      const usual = server;
+      server = await start('--webhooks-disable-seconds=1');
       const table = await server.table();
       receiver.answer = (_received, response) => void response.writeHead(500).end();
       const { webhook_id: id } = await create({ table: [table.id] });
@@ -148,7 +152,8 @@ suite('webhooks', () => {
         accepted.map(({ version }: { version: number }) => version),
         range(2, 4),
       );
-      ok(await server.admin.post('/v1/webhook/delete', { webhook_id: id }));
+      await server.close();
+      server = usual;
     }));
 
   test('a disabled webhook delivers nothing, and resumed it delivers what it missed', async () =>
