@@ -20,6 +20,7 @@ import type { CatalogStore } from './store.ts';
 import { createBatchStore } from './tables/batches.ts';
 import { createSizeStore } from './tables/sizes.ts';
 import { createTableStore } from './tables/tables.ts';
+import { createVersionMetadataStore } from './tables/version-metadata.ts';
 import { createWebhookStore } from './webhooks.ts';
 
 export type { CredentialRecord, CredentialStore } from './access/credentials.ts';
@@ -78,6 +79,7 @@ export async function openCatalog(settings: CatalogSettings) {
     transactions: createTransactionStore(context),
     webhooks: createWebhookStore(context),
     batches: createBatchStore(context),
+    versionMetadata: createVersionMetadataStore(context),
     journal: createJournal(context, settings.journal),
     nodes: createNodeStore(context),
     leases: createLeaseStore(context),

@@ -24,10 +24,7 @@ export function findDirect(sql: Sql): RunDirectly | undefined {
 /** Well below the number of values that a statement takes. */
 const PART = 1000;
 
-export async function eachPart(
-  ids: readonly string[],
-  work: (part: readonly string[]) => Promise<unknown>,
-): Promise<void> {
+export async function eachPart<Id>(ids: readonly Id[], work: (part: readonly Id[]) => Promise<unknown>): Promise<void> {
   for (let at = 0; at < ids.length; at += PART) await work(ids.slice(at, at + PART));
 }
 

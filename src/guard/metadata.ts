@@ -57,6 +57,12 @@ export function guardProperties(properties: Entries, field: string, limits: Meta
   checkSize(properties, field, limits, limits.propertiesMax);
 }
 
+/** Of a version: bounded as a whole, because replies list many of them. */
+export function guardVersionMetadata(metadata: Readonly<Record<string, string>>, limits: MetadataLimits): void {
+  checkSize(metadata, 'metadata', limits, limits.entriesMax);
+  requireBytes(Object.entries(metadata).flat().join(''), limits.versionBytesMax, 'metadata');
+}
+
 /** As `guardProperties`, of a table: one of them switches something. */
 export function guardTableProperties(properties: Entries, limits: MetadataLimits): void {
   guardProperties(properties, 'properties', limits);

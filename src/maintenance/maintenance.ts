@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { NotOwner } from '../errors/not-owner.ts';
 import type { Jobs, StartedJob } from '../jobs/jobs.ts';
 import { formatPath } from '../model/identifier.ts';
-import { isMaintenancePaused, isObjectRoot, locationKey } from '../model/table.ts';
+import { isMaintenancePaused, isObjectRoot, locationKey, toTableState } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Tuner } from '../tuning/tuner.ts';
@@ -216,12 +216,30 @@ export class Maintenance {
       activity.remaining = { version, smallFragments };
     }
     telemetry.emit({ ...run, kind: 'maintenance-done', table: formatPath(activity.table.path) });
+    if (run.versionsRemoved > 0) await this.#removeMetadata(activity.table);
     if (run.version > plan.condition.version) {
       await this.#recordVersion(activity.table, run.version);
       await this.#parts.onMaintained?.(activity.table).catch((cause: unknown) => this.#reportFailure(cause));
     }
     await tuner.tuneChanged(activity.table, run.milliseconds);
     return toRunRecord(run);
+  }
+
+  /** Of versions that are gone. What is left is removed after the next run, and shown to no one meanwhile. */
+  async #removeMetadata(table: TableRecord): Promise<void> {
+    const { engine, catalog } = this.#parts;
+    try {
+      const described = await catalog.versionMetadata.listVersions(table.id);
+      if (described.length === 0) return;
+      const versions = await engine.versions.list(toTableState(table, {}));
+      const [kept, latest] = [new Set(versions.map(({ version }) => version)), versions.at(-1)?.version ?? 0];
+      await catalog.versionMetadata.remove(
+        table.id,
+        described.filter((version) => version < latest && !kept.has(version)),
+      );
+    } catch (error) {
+      this.#reportFailure(error);
+    }
   }
 
   async #recordVersion(table: TableRecord, version: number): Promise<void> {

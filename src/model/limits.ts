@@ -171,10 +171,11 @@ export const LIMITS = {
     cachedResultBytesMax: bytes(256 * KiB, [KiB, GiB], 'Largest result that is cached.'),
   },
   metadata: {
-    entriesMax: integer(1000, [1, 100_000], 'Maximum number of entries in the metadata of a field.'),
+    entriesMax: integer(1000, [1, 100_000], 'Maximum number of entries in the metadata of a field or a version.'),
     keyBytesMax: bytes(KiB, [1, MiB], 'Longest key of metadata and of properties.'),
     valueBytesMax: bytes(MiB, [1, 64 * MiB], 'Longest value of metadata and of properties.'),
     propertiesMax: integer(1000, [1, 100_000], 'Maximum number of properties of a table or namespace.'),
+    versionBytesMax: bytes(8 * KiB, [1, MiB], 'Largest metadata of a version that an external writer commits.'),
   },
   engine: {
     openTablesMax: integer(512, [1, 100_000], 'Maximum number of tables kept open.'),
@@ -228,11 +229,7 @@ export const LIMITS = {
     manifestBytesMax: bytes(64 * MiB, [MiB, GiB], 'Largest manifest that an external writer may commit.'),
     batchTablesMax: integer(100, [1, 1000], 'Maximum number of operations in one batch commit.'),
     trialSeconds: seconds(10, [1, HOUR], 'Maximum time to open such a manifest on trial, in a separate process.'),
-    mergeBytesMax: bytes(
-      128 * MiB,
-      [MiB, 2 * GiB],
-      'Largest body of an upsert (merge_insert), which is held in memory.',
-    ),
+    mergeBytesMax: bytes(128 * MiB, [MiB, 2 * GiB], 'Largest body of an upsert (merge_insert), held in memory.'),
     spoolBytesMax: bytes(64 * GiB, [MiB, 64 * TiB], 'Disk space for inserts that are still being received.'),
     uploadSessionsMax: integer(256, [1, 10_000], 'Maximum number of open multipart uploads.'),
     uploadSessionsPerCallerMax: integer(64, [1, 10_000], 'Maximum number of open multipart uploads of one caller.'),

@@ -154,6 +154,13 @@ export function isManaged({ properties }: Pick<TableRecord, 'properties'>): bool
   return properties[MANAGED_PROPERTY] === 'true';
 }
 
+/** What an external writer says about a version that it commits. */
+export interface VersionMetadata {
+  readonly entries: Readonly<Record<string, string>>;
+  /** As the manifest has it. Identifies the version: when a branch is created again, its numbers are used again. */
+  readonly committedAtMicroseconds: number;
+}
+
 /** `other`: an operation that is not listed here. `unknown`: the transaction file cannot be read. */
 export type CommitKind =
   | 'append'

@@ -159,6 +159,8 @@ export interface SubmittedManifest extends Pick<Commit, 'kind' | 'addedRows'> {
   readonly content: Buffer;
   readonly transactionId: string;
   readonly size: VersionSize | undefined;
+  /** The time of the version, as the engine reports it. */
+  readonly committedAtMicroseconds: number;
   /** Of the manifest once it is published: its file, and the address. */
   readonly name: string;
   readonly path: string;

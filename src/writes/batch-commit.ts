@@ -10,7 +10,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { toCommit, toEntry, toReplayed } from './journal-entries.ts';
 import { prepareUndo } from './recovery/undo-commits.ts';
 import { asServiceError, inDoubt, isClearRefusal, requireNoView } from './refusals.ts';
-import type { FailedWrite, Fields, SucceededWrite, WriteRequest, WriteResult } from './write.ts';
+import type { FailedWrite, Fields, JournaledWrite, SucceededWrite, WriteRequest, WriteResult } from './write.ts';
 import { beginEntries, noteLoss, runReplayable } from './shared-steps.ts';
 import type { PipelineParts } from './shared-steps.ts';
 import { removeVersions } from './version-removals.ts';
@@ -21,6 +21,7 @@ export interface BatchedVersion {
   /** The main one when absent. */
   readonly branch: string | undefined;
   readonly plan: SubmittedPlan;
+  readonly versionMetadata?: JournaledWrite['versionMetadata'];
 }
 
 /** Versions that one table of a batch loses. */
@@ -246,8 +247,8 @@ export class BatchCommits {
     const response = { id, key: request.key };
     return { kind: 'committed', version: 0, transactionId, properties: undefined, fields, response };
 
-    function toNewCommit({ version: { table, branch }, entry }: Member): NewCommit {
-      const write = { request, table, branch, recordedAs: RECORDED_AS };
+    function toNewCommit({ version: { table, branch, versionMetadata }, entry }: Member): NewCommit {
+      const write = { request, table, branch, recordedAs: RECORDED_AS, versionMetadata };
       return toCommit(write, entry, manifests.get(table.id)?.version ?? 0, {});
     }
   }

@@ -1,6 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { JournalEntry, NewCommit, NewEntry } from '../catalog/catalog.ts';
-import type { CommitKind } from '../model/table.ts';
+import type { CommitKind, VersionMetadata } from '../model/table.ts';
 import { MAIN_BRANCH } from '../model/table.ts';
 import type { Fields, FieldsRule, JournaledWrite, ReplayableWrite } from './write.ts';
 
@@ -15,12 +15,13 @@ export interface Expectation extends Partial<Pick<JournaledWrite, 'recordedAs' |
   /** Takes several commits: after a failure all of them are undone. */
   readonly isMultiCommit?: true;
   readonly rule: FieldsRule;
+  readonly versionMetadata?: VersionMetadata | undefined;
 }
 
 type EntryFacts = Pick<NewEntry, 'baseVersion' | 'epoch' | 'generation'> & { readonly expected: Expectation };
 
 export function toEntry(write: JournaledWrite, { expected, ...facts }: EntryFacts): NewEntry {
-  const { request, table, branch, recordedAs, properties } = write;
+  const { request, table, branch, recordedAs, properties, versionMetadata } = write;
   const { operation, caller, requestId, key } = request;
   return {
     ...facts,
@@ -35,7 +36,7 @@ export function toEntry(write: JournaledWrite, { expected, ...facts }: EntryFact
     path: table.path,
     branch,
     generation: key === undefined ? facts.generation : undefined,
-    expected: JSON.stringify({ ...expected, recordedAs, properties }),
+    expected: JSON.stringify({ ...expected, recordedAs, properties, versionMetadata: versionMetadata?.() }),
     holdsReaders: expected.isMultiCommit === true,
   };
 }
@@ -52,6 +53,7 @@ export function toCommit(write: JournaledWrite, entry: NewEntry, version: number
     table,
     commit: { operation: recordedAs, caller, requestId, version, ...(branch === undefined ? {} : { branch }) },
     properties,
+    versionMetadata: write.versionMetadata?.(),
     epoch,
     entry: { id, outcome: outcome.length > OUTCOME_CHARACTERS_MAX ? '{}' : outcome },
     releasesReaders: holdsReaders,

@@ -1,6 +1,6 @@
 import type { NewEntry } from '../catalog/catalog.ts';
 import type { CommitPlan, MultiCommitPlan } from '../engine/engine.ts';
-import type { CommitKind, TableRecord } from '../model/table.ts';
+import type { CommitKind, TableRecord, VersionMetadata } from '../model/table.ts';
 import type { ServiceError } from '../errors/service-error.ts';
 
 /** Identifies a request, and tells a repeated one from a new one. */
@@ -48,6 +48,8 @@ export interface JournaledWrite {
   readonly recordedAs: string;
   /** Added to the table's properties by the transaction that records the write. */
   readonly properties?: Readonly<Record<string, string>> | undefined;
+  /** Recorded with the version that the write commits. Not called before `check`. */
+  readonly versionMetadata?: (() => VersionMetadata) | undefined;
   /** Refuses the write before it is enqueued. Not called for a replay. */
   readonly check?: (() => Promise<void>) | undefined;
   /** Absent: the table does not grow. A function is called only for a quota, and not for a replay. */

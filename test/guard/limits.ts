@@ -42,4 +42,5 @@ export const metadataLimits: MetadataLimits = {
   keyBytesMax: 64,
   valueBytesMax: 256,
   propertiesMax: 4,
+  versionBytesMax: 512,
 };

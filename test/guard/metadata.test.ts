@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../src/errors/service-error.ts';
-import { guardMetadata, guardProperties, guardStorageOptions } from '../../src/guard/metadata.ts';
+import { guardMetadata, guardProperties, guardVersionMetadata, guardStorageOptions } from '../../src/guard/metadata.ts';
 import { metadataLimits } from './limits.ts';
 
 describe('guardMetadata', () => {
@@ -51,6 +51,21 @@ describe('guardProperties', () => {
     const many = { a: '', b: '', c: '', d: '', e: '' };
     const error = refused(() => guardProperties(many, 'properties', metadataLimits));
     assert.equal(error.message, 'properties has 5 entries; at most 4 are allowed.');
+  });
+});
+
+describe('guardVersionMetadata', () => {
+  it('bounds the entries, and the bytes of all keys and values together', () => {
+    // 4 bytes of keys, 508 of values.
+    const entries = { a: 'x'.repeat(250), b: 'x'.repeat(250), c: 'é'.repeat(4), d: '' };
+    guardVersionMetadata(entries, metadataLimits);
+    const error = refused(() => guardVersionMetadata({ ...entries, d: 'x' }, metadataLimits));
+    assert.match(error.message, /^metadata is longer than 512 /);
+    const many = Object.fromEntries(Array.from({ length: 9 }, (_, index) => [`${index}`, '']));
+    assert.match(
+      refused(() => guardVersionMetadata(many, metadataLimits)).message,
+      /metadata has 9 entries; at most 8/,
+    );
   });
 });
 

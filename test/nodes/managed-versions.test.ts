@@ -24,6 +24,8 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
     readonly location: string;
   }
 
+  type Staged = StagedVersion & { readonly metadata: { readonly predicate: string } };
+
   /** Created through a node, which owns it from its first write on: ten rows, at version 2. */
   async function createOwned(name: string, owner: Client = clients[0]): Promise<Managed> {
     const at = `/v1/table/${name}`;
@@ -33,8 +35,9 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
     return { name, at, location };
   }
 
-  async function stage({ location }: Managed, predicate = 'id = 3'): Promise<StagedVersion> {
-    return stageOnStore(cluster.store, location, async (table) => table.delete(predicate));
+  async function stage({ location }: Managed, predicate = 'id = 3'): Promise<Staged> {
+    const staged = await stageOnStore(cluster.store, location, async (table) => table.delete(predicate));
+    return { ...staged, metadata: { predicate } };
   }
 
   async function toEntries(tables: readonly Managed[]): Promise<readonly object[]> {
@@ -52,6 +55,15 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
     return rows;
   }
 
+  /** The metadata of the latest version, as each node shows it. */
+  async function latestMetadata({ at }: Managed): Promise<readonly (string | undefined)[]> {
+    const found: (string | undefined)[] = [];
+    for (const client of clients) {
+      found.push(ok(await client.post(`${at}/version/describe`, {})).version.metadata.predicate);
+    }
+    return found;
+  }
+
   test('a commit through any node is made by the owner of the table, and seen by all at once', async () => {
     const table = await createOwned('seen');
     for (const [index, client] of clients.entries()) {
@@ -60,6 +72,8 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
       assert.equal(version.manifest_path.startsWith('root/seen'), true);
       assert.match(version.e_tag, /./);
       assert.deepEqual(await counts([table]), [9 - index, 9 - index, 9 - index]);
+      const predicate = `id = ${index + 3}`;
+      assert.deepEqual(await latestMetadata(table), [predicate, predicate, predicate]);
     }
     ok(await clients[1].post(`${table.at}/update`, { updates: [['price', '1']] }));
   });
@@ -106,6 +120,7 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
     assert.equal(again.headers.get('idempotency-replayed'), 'true');
     await cluster.node(0).start();
     assert.deepEqual(await counts([table]), [9, 9, 9]);
+    assert.deepEqual(await latestMetadata(table), ['id = 3', 'id = 3', 'id = 3']);
   });
 
   test('a commit of a killed node that arrives after the takeover is fenced off, and has to be made again', async () => {
@@ -116,6 +131,8 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
     assert.deepEqual([again.status, again.json.code], [409, 14], again.text);
     arrive();
     assert.equal(await count(clients[1], table), 10);
+    const before = ok(await clients[1].post(`${table.at}/version/list`, {})).versions;
+    assert.ok(before.every(({ metadata }: { metadata: object }) => !('predicate' in metadata)));
     ok(await clients[2].post(`${table.at}/version/create`, await stage(table)));
     await cluster.node(0).start();
     assert.deepEqual(await counts([table]), [9, 9, 9]);
@@ -158,8 +175,13 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
     for (const client of clients.slice(1)) {
       for (const table of tables) assert.equal(await count(client, table), 10);
     }
+    for (const { at } of tables) {
+      const { versions } = ok(await clients[1].post(`${at}/version/list`, {}));
+      assert.ok(versions.every(({ metadata }: { metadata: object }) => !('predicate' in metadata)));
+    }
     ok(await clients[2].post('/v1/table/version/batch-create', { entries: await toEntries(tables) }));
     await cluster.node(0).start();
+    for (const table of tables) assert.equal((await latestMetadata(table))[1], 'id = 3');
     assert.deepEqual(await counts(tables), [9, 9, 9, 9, 9, 9]);
   });
 

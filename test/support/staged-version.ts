@@ -4,6 +4,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { connect } from '@lancedb/lancedb';
 import type { Table } from '@lancedb/lancedb';
+import type { SubmittedPlan } from '../../src/engine/engine.ts';
 import { readManifestName } from '../../src/storage/format/manifest.ts';
 
 /** The body of a create_table_version request. */
@@ -20,23 +21,24 @@ export type Change = (table: Table) => Promise<unknown>;
  * Does what an external writer does before it commits: all files of the next version are written to the folder of the
  * table, and its manifest under a staging name. The change is made in a copy, so that nothing is committed.
  */
-export async function stageVersion(location: string, change: Change): Promise<StagedVersion> {
+export async function stageVersion(location: string, change: Change, branch?: string): Promise<StagedVersion> {
   const folder = await mkdtemp(join(tmpdir(), 'tiltyard-staged-'));
+  const below = branch === undefined ? '.' : join('tree', branch);
   try {
     const copy = join(folder, 'table.lance');
     await cp(location, copy, { recursive: true });
-    const before = new Set(await readdir(join(copy, '_versions')));
+    const versions = join(copy, below, '_versions');
+    const before = new Set(await readdir(versions));
     const connection = await connect(folder);
-    await change(await connection.openTable('table'));
+    const table = await connection.openTable('table');
+    await change(branch === undefined ? table : await (await table.branches()).checkout(branch));
     connection.close();
-    const added = (await readdir(join(copy, '_versions'))).find(
-      (name) => !before.has(name) && readManifestName(name) !== undefined,
-    );
+    const added = (await readdir(versions)).find((name) => !before.has(name) && readManifestName(name) !== undefined);
     if (added === undefined) throw new Error('The change committed no version.');
-    const content = await readFile(join(copy, '_versions', added));
-    await rm(join(copy, '_versions'), { recursive: true });
+    const content = await readFile(join(versions, added));
+    await rm(versions, { recursive: true });
     await cp(copy, location, { recursive: true, force: false });
-    return await stageManifest(location, readManifestName(added) ?? 0, content);
+    return await stageManifest(join(location, below), readManifestName(added) ?? 0, content);
   } finally {
     await rm(folder, { recursive: true, force: true });
   }
@@ -77,4 +79,10 @@ export async function renameStaged(staged: StagedVersion, name: string): Promise
   const moved = join(path, '..', name);
   await rename(path, moved);
   return { ...staged, manifest_path: moved.slice(1) };
+}
+
+/** What the service stores with the version of a plan. */
+export function toVersionMetadata(plan: SubmittedPlan, entries: Readonly<Record<string, string>> | undefined) {
+  if (entries === undefined) return undefined;
+  return () => ({ entries, committedAtMicroseconds: plan.manifest.committedAtMicroseconds });
 }

@@ -22,6 +22,7 @@ import type { InsertMode, SucceededWrite, WriteRequest, WriteResult, WritesSetti
 import { ENGINE_LIMITS, latest, sql, toChunk, toStream } from '../engine/test-engine.ts';
 import type { Owner } from '../engine/test-engine.ts';
 import { testLimits } from '../support/limits.ts';
+import { toVersionMetadata } from '../support/staged-version.ts';
 import type { StagedVersion } from '../support/staged-version.ts';
 
 /** What comes with a write beside its data. */
@@ -37,6 +38,8 @@ export interface WriteOptions {
   /** Writes with the same digest have the same words; by default no two have. */
   readonly digest?: string;
   readonly caller?: string;
+  /** Of the version of an external writer. */
+  readonly metadata?: Readonly<Record<string, string>>;
 }
 
 export type Pair = readonly [column: string, expression: string];
@@ -266,6 +269,7 @@ export class WriteFixture {
     return this.writes.run({
       ...(await this.#describe('create_table_version', options)),
       plan,
+      versionMetadata: toVersionMetadata(plan, options.metadata),
       check: async () => plan.check(),
       rule: { from: 'nothing' },
       toFields: ({ bytes }) => ({ bytes }),
@@ -291,7 +295,7 @@ export class WriteFixture {
           const submission = { version, manifestPath, manifestSize, namingScheme: 'V2' } as const;
           const plan = this.engine.commits.submitted({ location: table.location, branch: undefined }, submission);
           await plan.check();
-          return { table, branch: undefined, plan };
+          return { table, branch: undefined, plan, versionMetadata: toVersionMetadata(plan, options.metadata) };
         }),
       );
       const changes = { databaseId: this.#databaseId, declarations: [], deregistrations: [], deletions: [] };

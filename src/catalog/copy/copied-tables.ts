@@ -31,6 +31,7 @@ export const TABLES: Readonly<Record<keyof CatalogTables, CopiedTable | typeof N
   releases: { key: ['location'] },
   renames: { key: ['databaseId', 'path'] },
   versionRemovals: { key: ['id'] },
+  versionMetadata: { key: ['tableId', 'branch', 'version'] },
   heads: { key: ['tableId'] },
   nodes: NOT_COPIED,
   leases: NOT_COPIED,

@@ -1,7 +1,7 @@
 import type { SelectQueryBuilder } from 'kysely';
 import type { JournalLimits } from '../../model/limits.ts';
 import { isObjectRoot } from '../../model/table.ts';
-import type { TableRecord } from '../../model/table.ts';
+import type { TableRecord, VersionMetadata } from '../../model/table.ts';
 import type { CatalogContext } from '../context.ts';
 import type { CatalogTables, JournalRow } from '../schema/rows.ts';
 import { eachPart } from '../store.ts';
@@ -9,6 +9,8 @@ import type { Sql } from '../store.ts';
 import { advanceHead } from '../nodes/heads.ts';
 import { requireLease } from '../nodes/leases.ts';
 import { holdVersion, releaseVersion, toProperties } from '../tables/table-rows.ts';
+import { deleteVersionMetadata, insertVersionMetadata } from '../tables/version-metadata.ts';
+import type { RemovedVersions } from '../tables/version-metadata.ts';
 import { insertPending, toEntry } from './entries.ts';
 import type { JournalEntry, NewEntry } from './entries.ts';
 import { runHot } from './hot-statements.ts';
@@ -33,6 +35,10 @@ export interface NewCommit {
   readonly commit: CommitEntry;
   /** Added to the table's properties. */
   readonly properties?: Readonly<Record<string, string>> | undefined;
+  /** Of the version that the commit has created. */
+  readonly versionMetadata?: VersionMetadata | undefined;
+  /** Versions of the branch that are gone with this change. */
+  readonly removedVersions?: RemovedVersions | undefined;
   /** The entry that becomes committed; a change that is no commit of rows has none. */
   readonly entry?: { readonly id: string; readonly outcome: string } | undefined;
   /** Of the owner that records it; a change without an entry has none. */
@@ -211,6 +217,7 @@ export async function recordAll(
       await sql.updateTable('tables').set(columns).where('id', '=', tableId).execute();
     }
     if (commit.releasesReaders === true) await releaseVersion(sql, tableId);
+    await changeVersionMetadata(sql, commit);
     await commitEntry(sql, commit, { transactionId, committedAt });
     const { location } = commit.table;
     const { version, branch } = commit.commit;
@@ -218,6 +225,14 @@ export async function recordAll(
     recorded.set(commit, { transactionId, properties: merged });
   }
   return commits.map((commit) => recorded.get(commit));
+}
+
+async function changeVersionMetadata(sql: Sql, commit: NewCommit): Promise<void> {
+  const { versionMetadata, removedVersions: versions = [] } = commit;
+  const { version, branch } = commit.commit;
+  const tableId = commit.table.id;
+  if (versionMetadata !== undefined) await insertVersionMetadata(sql, { tableId, branch, version }, versionMetadata);
+  if (versions.length > 0) await deleteVersionMetadata(sql, { tableId, branch, versions });
 }
 
 async function readTables(sql: Sql, ids: readonly string[]) {

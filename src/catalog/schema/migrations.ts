@@ -21,6 +21,7 @@ const MIGRATIONS: readonly Migration[] = [
   async (sql) => addColumns(sql, 'tables', ['tunings text']),
   createWebhooks,
   createProtocolParts,
+  createVersionMetadata,
 ];
 export const MIGRATIONS_COUNT = MIGRATIONS.length;
 export const APPLIED = 'migrations_applied';
@@ -222,6 +223,13 @@ async function createProtocolParts(sql: Sql, text: BinaryText): Promise<void> {
     id ${text} primary key not null, table_id ${text} not null, branch text, versions text not null
   )`.execute(sql);
   await statement`create index version_removals_table on version_removals (table_id)`.execute(sql);
+}
+
+async function createVersionMetadata(sql: Sql, text: BinaryText): Promise<void> {
+  await statement`create table version_metadata (
+    table_id ${text} not null, branch ${text} not null, version bigint not null, committed_at bigint not null,
+    metadata text not null, constraint version_metadata_key primary key (table_id, branch, version)
+  )`.execute(sql);
 }
 
 async function addColumns(sql: Sql, table: string, columns: readonly string[]): Promise<void> {

@@ -31,6 +31,7 @@ export interface CatalogTables {
   /** Names that tables had before. */
   readonly renames: Pick<TableRow, 'databaseId' | 'path'> & { readonly tableId: string; readonly renamedAt: number };
   readonly versionRemovals: VersionRemovalRow;
+  readonly versionMetadata: VersionMetadataRow;
 }
 
 export interface NamespaceRow {
@@ -83,6 +84,16 @@ export interface VersionRemovalRow {
   readonly branch: string | null;
   /** JSON: their numbers. */
   readonly versions: string;
+}
+
+/** What an external writer says about a version. */
+export interface VersionMetadataRow {
+  readonly tableId: string;
+  readonly branch: string;
+  readonly version: number;
+  /** In microseconds, as the manifest has it. */
+  readonly committedAt: number;
+  readonly metadata: string;
 }
 
 export interface CredentialRow {

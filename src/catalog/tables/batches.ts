@@ -121,8 +121,9 @@ async function recordDeletions(
   { deletions, entry }: NewBatch,
   { committedAt, nodeId }: { readonly committedAt: number; readonly nodeId: string | undefined },
 ): Promise<RecordedBatch['deleted']> {
-  const commits = deletions.map(({ table, branch, latest: version, epoch }): NewCommit => {
-    return { table, commit: { ...entry, operation: 'batch_delete_table_versions', version, branch }, epoch };
+  const commits = deletions.map(({ table, branch, latest: version, versions: removedVersions, epoch }): NewCommit => {
+    const commit = { ...entry, operation: 'batch_delete_table_versions', version, branch };
+    return { table, commit, removedVersions, epoch };
   });
   const recorded = requireAll(await recordAll(sql, commits, { committedAt, nodeId }));
   for (const { table, branch = null, versions } of deletions) {

@@ -107,6 +107,7 @@ export async function releaseRow(sql: Sql, row: TableRow, releasedAt: number): P
 async function deleteTable(sql: Sql, id: string): Promise<void> {
   await sql.deleteFrom('tables').where('id', '=', id).execute();
   await sql.deleteFrom('versionRemovals').where('tableId', '=', id).execute();
+  await sql.deleteFrom('versionMetadata').where('tableId', '=', id).execute();
   await deleteHead(sql, id);
   await deleteLease(sql, id);
 }

@@ -97,7 +97,7 @@ async function requireVersion(tables: OpenTables, { location, branch, version: a
 async function removeVersions(tables: OpenTables, target: WriteTarget, ranges: readonly VersionRange[]) {
   const { doomed, latest } = await findDoomed(tables, target, ranges);
   await removeManifests(tables, target, doomed);
-  return { count: doomed.length, latest };
+  return { versions: doomed.map(({ version }) => version), latest };
 }
 
 /** Refuses the latest, and those that a tag or a branch needs. */

@@ -75,7 +75,10 @@ type Declaration = BatchChanges['declarations'][number];
 /** One operation of a batch: exactly one of its changes is set. */
 interface Change {
   readonly path: TablePath;
-  readonly version?: BatchedVersion & { readonly admit: () => Promise<void> };
+  readonly version?: BatchedVersion & {
+    readonly metadata: CreateVersionBody['metadata'] | undefined;
+    readonly admit: () => Promise<void>;
+  };
   readonly declaration?: Declaration;
   readonly deregistered?: TableRecord;
   readonly deletion?: BatchedDeletion;
@@ -182,13 +185,14 @@ async function readVersion(
 ): Promise<Change> {
   const found = await requireTable(request, services, body, 'write');
   const table = await checkDeclared(found, services);
-  const { plan, branch, growth } = toVersionWrite({ table, body, write: request.write }, services);
+  const { plan, branch, growth, versionMetadata } = toVersionWrite({ table, body, write: request.write }, services);
   const { caller, database } = request;
   const sized = await services.sizeQuotas.begin({ caller, database, table, arrivedAt: performance.now() }, undefined);
   if (sized !== undefined) ends.push(async () => sized.end());
   // Branches count for no quota.
   const admit = async (): Promise<void> => (branch === undefined ? sized?.admit(await growth()) : undefined);
-  return { path: table.path, version: { table, branch, plan, admit } };
+  const { metadata } = body;
+  return { path: table.path, version: { table, branch, plan, versionMetadata, metadata, admit } };
 }
 
 async function readDeletion(request: DatabaseRequest, services: Services, body: DeleteVersionsBody): Promise<Change> {
@@ -284,7 +288,8 @@ function toResults(
     if (change.version !== undefined) {
       const [version, commit] = [versions.next().value, commits.next().value];
       if (version === undefined) throw new Error('Each version of a batch is published.');
-      return { create_table_version: { version: toVersionShape(version), transaction_id: commit?.transactionId } };
+      const created = { ...toVersionShape(version), metadata: change.version.metadata };
+      return { create_table_version: { version: created, transaction_id: commit?.transactionId } };
     }
     if (change.deregistered !== undefined) {
       const { path, location, properties } = change.deregistered;

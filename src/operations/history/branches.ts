@@ -63,7 +63,7 @@ export const deleteBranch = defineTableOperation({
           services.catalog.tables.removeTuningsOfBranch(id, branch),
         );
       }
-      return { version, branch };
+      return { version, branch, removedVersions: 'all' };
     });
   },
 });

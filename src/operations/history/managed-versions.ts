@@ -1,5 +1,6 @@
 import type { PublishedManifest } from '../../engine/engine.ts';
 import { ServiceError } from '../../errors/service-error.ts';
+import { guardVersionMetadata } from '../../guard/metadata.ts';
 import { MANAGED_PROPERTY, isManaged } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import {
@@ -26,7 +27,11 @@ export const createVersion = defineTableOperation({
   statuses: [409, 412],
   async run(request, services) {
     const write = toVersionWrite(request, services);
-    return replyToWrite(await services.writes.run(write), ({ fields }) => fields);
+    const { metadata } = request.body;
+    // The journal does not keep it twice: a repeated request has the same metadata.
+    return replyToWrite(await services.writes.run(write), ({ fields }) => {
+      return { version: Object.assign({}, fields['version'], { metadata }) };
+    });
   },
 });
 
@@ -59,7 +64,8 @@ export function toVersionWrite(
 ) {
   const { table, body } = request;
   requireManaged(table);
-  requireNoMetadata(body);
+  const { metadata: entries = {} } = body;
+  guardVersionMetadata(entries, services.limits.metadata);
   const branch = readBranch(body);
   const plan = services.engine.commits.submitted(
     { location: table.location, branch },
@@ -70,9 +76,13 @@ export function toVersionWrite(
       namingScheme: body.naming_scheme,
     },
   );
+  const hasMetadata = Object.keys(entries).length > 0;
   return {
     ...describeWrite(request, branch),
     plan,
+    versionMetadata: hasMetadata
+      ? () => ({ entries, committedAtMicroseconds: plan.manifest.committedAtMicroseconds })
+      : undefined,
     check: async () => plan.check(),
     growth: async () => ({ rows: 0, bytes: 0, ...plan.manifest.size, replacesAll: true }),
     rule: { from: 'nothing' } as const,
@@ -84,14 +94,6 @@ export function requireManaged(table: Pick<TableRecord, 'properties'>): void {
   if (isManaged(table)) return;
   throw new ServiceError('InvalidTableState', 'Managed versioning is off for this table.', {
     hint: `Commit directly to its storage, or set its property ${MANAGED_PROPERTY} to true.`,
-  });
-}
-
-/** A success must not be reported for metadata that are not kept. */
-function requireNoMetadata({ metadata = {} }: Pick<CreateVersionBody, 'metadata'>): void {
-  if (Object.keys(metadata).length === 0) return;
-  throw new ServiceError('Unsupported', 'The server stores no metadata of versions.', {
-    hint: 'Omit metadata, or put it into the transaction of the manifest.',
   });
 }
 

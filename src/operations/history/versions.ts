@@ -1,7 +1,7 @@
 import type { TableVersion, VersionRange } from '../../engine/engine.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
-import { isManaged } from '../../model/table.ts';
-import type { TableRecord } from '../../model/table.ts';
+import { MANAGED_PROPERTY, isManaged } from '../../model/table.ts';
+import type { TableRecord, TableState } from '../../model/table.ts';
 import {
   DeleteVersionsBody,
   DeleteVersionsReply,
@@ -37,7 +37,8 @@ export const listVersions = defineTableOperation({
     const isDescending = readDescending(query['descending']) ?? body.descending ?? false;
     const all = await services.engine.versions.list(state);
     const selected = selectAfter(all, readToken(page.after), isDescending);
-    const { entries, page_token } = cutPage(selected, page.limit, ({ version }) => String(version));
+    const { entries: onPage, page_token } = cutPage(selected, page.limit, ({ version }) => String(version));
+    const entries = await addMetadata(table, state, onPage, services);
     // The size takes a look at each manifest; the LanceDB client lists all versions at once, and does not read sizes.
     const versions =
       request.dialect === 'lancedb'
@@ -55,8 +56,10 @@ export const describeVersion = defineTableOperation({
   body: { kind: 'json', shape: DescribeVersionBody },
   replies: [json(DescribeVersionReply, 'The version.')],
   async run({ table, body }, services) {
-    const found = await services.engine.versions.require(toTableState(table, body));
-    const version = await toMeasuredShape(table, found, services);
+    const state = toTableState(table, body);
+    const found = await services.engine.versions.require(state);
+    const [described = found] = await addMetadata(table, state, [found], services);
+    const version = await toMeasuredShape(table, described, services);
     return objectReply<typeof DescribeVersionReply>({ version });
   },
 });
@@ -115,8 +118,9 @@ export const deleteVersions = defineTableOperation({
       throw new ServiceError('ServiceUnavailable', 'The table is being overwritten.', { retryAfterSeconds: 5 });
     }
     return runChange(request, services, async () => {
-      const { count, latest } = await services.engine.versions.remove(target, ranges);
-      return { version: latest, branch: body.branch, fields: { deleted_count: count } };
+      const { versions, latest } = await services.engine.versions.remove(target, ranges);
+      const fields = { deleted_count: versions.length };
+      return { version: latest, branch: body.branch, removedVersions: versions, fields };
     });
   },
 });
@@ -150,6 +154,28 @@ export function readRanges({ ranges }: DeleteVersionsBody, rangesMax: number): r
     throw invalidInput(`ranges[${index}] ends before it starts.`, 'The start is inclusive, the end exclusive.');
   });
 }
+
+/** That of external writers beside the figures of the engine. */
+async function addMetadata(
+  { id: tableId, properties }: TableRecord,
+  { branch }: Pick<TableState, 'branch'>,
+  versions: readonly TableVersion[],
+  { catalog }: Services,
+): Promise<readonly TableVersion[]> {
+  // Without this property there was never an external writer.
+  if (properties[MANAGED_PROPERTY] === undefined) return versions;
+  // In either order.
+  const [first = 0, last = 0] = [versions.at(0)?.version, versions.at(-1)?.version];
+  const span = { from: Math.min(first, last), to: Math.max(first, last) };
+  const found = await catalog.versionMetadata.list({ tableId, branch, ...span });
+  return versions.map((version) => {
+    const { entries, committedAtMicroseconds } = found.get(version.version) ?? NO_METADATA;
+    const isOfVersion = committedAtMicroseconds === version.committedAtMicroseconds;
+    return isOfVersion ? { ...version, metadata: { ...version.metadata, ...entries } } : version;
+  });
+}
+
+const NO_METADATA = { entries: {}, committedAtMicroseconds: undefined };
 
 /** With the names that both client families read. */
 function toVersionShape({ version, committedAtMicroseconds, metadata, manifestPath }: TableVersion) {

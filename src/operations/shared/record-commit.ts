@@ -1,10 +1,11 @@
-import type { CommitEntry } from '../../catalog/catalog.ts';
+import type { CommitEntry, NewCommit } from '../../catalog/catalog.ts';
 import { MAIN_BRANCH } from '../../model/table.ts';
 import type { Fields } from '../../writes/writes.ts';
 import type { Reply, RequestFacts, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 
-type Change = Pick<CommitEntry, 'version' | 'branch'> & { readonly fields?: Fields };
+type Change = Pick<CommitEntry, 'version' | 'branch'> &
+  Pick<NewCommit, 'removedVersions'> & { readonly fields?: Fields };
 
 /** The record of a commit; by default of a change of names, which creates no version. */
 export function toCommitEntry({ caller, requestId, write }: RequestFacts, version = 0): CommitEntry {
@@ -17,17 +18,22 @@ export async function runChange(
   services: Services,
   work: () => Promise<Change>,
 ): Promise<Reply> {
-  const { version, branch, fields } = await services.writes.change(request.table, work);
+  const { version, branch, fields, removedVersions } = await services.writes.change(request.table, work);
   const entry = { ...toCommitEntry(request, version), branch: branch === MAIN_BRANCH ? undefined : branch };
-  const transaction_id = await recordCommit(request, services, entry);
+  const transaction_id = await recordCommit(request, services, entry, removedVersions);
   return { kind: 'object', body: { ...fields, transaction_id } };
 }
 
 /** The id of the record. The change is visible already: clients would retry it if a failure here failed the request. */
-export async function recordCommit({ table }: Pick<TableRequest, 'table'>, services: Services, commit: CommitEntry) {
+export async function recordCommit(
+  { table }: Pick<TableRequest, 'table'>,
+  services: Services,
+  commit: CommitEntry,
+  removedVersions?: NewCommit['removedVersions'],
+) {
   services.maintenance.recordCommit(table);
   const recorded = await orReport(`record of ${commit.operation}`, services, async () =>
-    services.catalog.journal.record([{ table, commit }], true),
+    services.catalog.journal.record([{ table, commit, removedVersions }], true),
   );
   // Without a record the table was dropped meanwhile, and has no history to complete.
   return recorded?.[0]?.transactionId;

@@ -8,8 +8,12 @@ import { readTransaction } from './transaction.ts';
 
 /** Fields of `Manifest` in Lance's table.proto. */
 const FRAGMENTS_FIELD = 2;
+const TIMESTAMP_FIELD = 7;
 const LAST_FRAGMENT_FIELD = 11;
 const TRANSACTION_FILE_FIELD = 12;
+
+/** Fields of `google.protobuf.Timestamp`. */
+const TIMESTAMP = { seconds: 1, nanoseconds: 2 } as const;
 
 /**
  * The commit that a manifest describes. The engine stores the transaction in the manifest, and the native API does not
@@ -48,6 +52,15 @@ export function readVersionSize(file: Buffer): VersionSize | undefined {
   const rows = countRows(fragments);
   const bytes = countDataBytes(fragments);
   return rows === undefined || bytes === undefined ? undefined : { rows, bytes };
+}
+
+/** In microseconds since 1970; 0 for a time that no clock shows. */
+export function readCommittedAt(file: Buffer): number {
+  const [timestamp] = readManifest(file).messages(TIMESTAMP_FIELD);
+  if (timestamp === undefined) return 0;
+  const [seconds, nanoseconds] = [timestamp.number(TIMESTAMP.seconds), timestamp.number(TIMESTAMP.nanoseconds)];
+  const microseconds = seconds * 1e6 + Math.floor(nanoseconds / 1000);
+  return Number.isSafeInteger(microseconds) ? microseconds : 0;
 }
 
 /** A commit, and the files that it added. */

@@ -4,7 +4,7 @@ import { versionExists } from '../../model/refusals.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import { formatByteLimit, formatCount } from '../../model/value-text.ts';
-import { readCommit, readVersionSize } from '../format/commit.ts';
+import { readCommit, readCommittedAt, readVersionSize } from '../format/commit.ts';
 import type { WrittenFile } from '../format/fragments.ts';
 import { VERSIONS, branchPath, manifestPath, manifestPaths } from '../format/layout.ts';
 import { manifestName } from '../format/manifest.ts';
@@ -78,6 +78,7 @@ export async function openSubmitted(
     addedRows,
     transactionId,
     size: readVersionSize(content),
+    committedAtMicroseconds: readCommittedAt(content),
     path: manifestPath({ location, branch, version, isCountedDown: scheme === 'V2' }),
     async publish() {
       await files.sync(added.map(({ path }) => path));

@@ -21,7 +21,7 @@ export const TableVersionShape = Type.Object({
   version: Shape.Version,
   timestamp: Type.String({ description: 'Commit time, RFC 3339.' }),
   timestamp_millis: Type.Integer({ description: 'Commit time, in milliseconds since 1970.' }),
-  metadata: Shape.StringMap,
+  metadata: Shape.mapOf(Type.String(), 'Figures of the engine, and what `version/create` was given.'),
   manifest_path: Type.String({ description: 'Path of the manifest file of the version.' }),
   manifest_size: Shape.optionalCount('Size of the manifest in bytes, if the storage reports it.'),
 });
@@ -48,7 +48,7 @@ export const submissionFields = {
   }),
   manifest_size: Shape.optionalCount('Size of the staged file in bytes; the request is refused if the size differs.'),
   e_tag: Shape.optionalText('ETag of the staged file; not checked.'),
-  metadata: Type.Optional(Shape.StringMap),
+  metadata: Type.Optional(Shape.mapOf(Type.String(), 'Stored with the version, and listed with it.')),
   naming_scheme: Type.Optional(
     Type.Union([Type.Literal('V1'), Type.Literal('V2')], { description: 'Must match the naming scheme of the table.' }),
   ),
@@ -63,6 +63,7 @@ export const CreatedVersion = Type.Object({
   manifest_path: Type.String({ description: 'Path of the manifest of the version, from the root of its store.' }),
   manifest_size: Shape.count('Size of the manifest in bytes.'),
   e_tag: Shape.optionalText('ETag of the manifest, if the store provides one; absent in a replayed reply.'),
+  metadata: Type.Optional(Shape.mapOf(Type.String(), 'As it was given.')),
 });
 
 export const CreateVersionReply = Shape.replyBody({ version: CreatedVersion, transaction_id: Shape.optionalText() });

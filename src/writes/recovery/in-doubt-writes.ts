@@ -308,10 +308,11 @@ function byBranch(entries: readonly JournalEntry[]): readonly [JournalEntry, ...
 function toRecovered(table: TableRecord, entry: JournalEntry, { commit, rowsBefore }: FoundCommit): NewCommit {
   const { id, epoch, operation, caller, requestId, branch } = entry;
   const { version } = commit;
-  const { rule, recordedAs = operation, properties } = readExpectation(entry);
+  const { rule, recordedAs = operation, properties, versionMetadata } = readExpectation(entry);
   return {
     table,
     properties,
+    versionMetadata,
     commit: { operation: recordedAs, caller, requestId, version, ...(branch === undefined ? {} : { branch }) },
     epoch,
     entry: { id, outcome: JSON.stringify(rebuildFields(rule, commit, rowsBefore)) },

@@ -4,6 +4,7 @@ import { ENTRY, NOW, createTable, holdVersion } from '../temporary-catalog.ts';
 
 const ADMIN = { role: 'admin', database: undefined, path: [] } as const;
 const COMMITS = 1100;
+const METADATA = { entries: { author: 'Zoë', empty: '' }, committedAtMicroseconds: 1_700_000_000_123_456 };
 
 /** Rows of every kind that a catalog can have, and more of one than a page of the copy takes. */
 export async function fillCatalog(catalog: Catalog): Promise<void> {
@@ -64,7 +65,7 @@ export async function fillCatalog(catalog: Catalog): Promise<void> {
   await journal.begin(pending, { bounds: [], removes: [], isDurable: true });
   const commits = Array.from({ length: COMMITS }, (_, index) => ({ ...ENTRY, version: index + 2 }));
   await journal.record(
-    commits.map((commit) => ({ table: published, commit, properties: undefined })),
+    commits.map((commit) => ({ table: published, commit, properties: undefined, versionMetadata: METADATA })),
     true,
   );
   await fillParts(catalog, databaseId, published);

@@ -40,6 +40,7 @@ test('an empty file becomes a catalog', async (context) => {
     'tables',
     'transaction_properties',
     'transactions',
+    'version_metadata',
     'version_removals',
     'webhooks',
   ]);
@@ -77,7 +78,7 @@ test('several processes that start at once on an empty file all succeed', async 
   const file = await temporaryFile(context);
   const children = Array.from({ length: 4 }, () => startChild(context, 'open', [file]));
   assert.deepEqual(await Promise.all(children.map(nextMessage)), ['open', 'open', 'open', 'open']);
-  assert.equal(tableNames(file).length, 21);
+  assert.equal(tableNames(file).length, 22);
 });
 
 test('the journal of the release before is taken over', async (context) => {

@@ -103,7 +103,7 @@ test('the manifests of old tables are named by their numbers', async (t) => {
   );
   for (const { manifestPath } of listed) assert.ok((await stat(manifestPath)).isFile());
   assert.deepEqual(await versions.remove({ location, branch: undefined }, [{ start: 0, end: 2 }]), {
-    count: 1,
+    versions: [1],
     latest: 2,
   });
   assert.equal((await versions.list(latest)).length, 1);

@@ -81,7 +81,7 @@ export async function checkTables(t: TestContext, root: string, objects: ObjectS
     fixture.engine.lifecycle.clone({ ...fixture.state(), version: 2 }, target),
   );
   assert.deepEqual(await fixture.engine.versions.remove({ location, branch: undefined }, [{ start: 2, end: 3 }]), {
-    count: 1,
+    versions: [2],
     latest: 3,
   });
   assert.ok((await storage.measureTable(location)) > 0);

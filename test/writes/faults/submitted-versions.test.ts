@@ -5,6 +5,8 @@ import { FaultyServer, MANIFEST } from '../../support/faulty-server.ts';
 import { stageVersion } from '../../support/staged-version.ts';
 import type { StagedVersion } from '../../support/staged-version.ts';
 
+const METADATA = { author: 'Ann' };
+
 const BEFORE = [
   { id: 1, value: 10 },
   { id: 2, value: 20 },
@@ -27,7 +29,13 @@ async function create(server: FaultyServer, name: string): Promise<Managed> {
 
 async function commit(server: FaultyServer, { name, staged }: Managed, key?: string): Promise<Answer> {
   const headers = key === undefined ? {} : { 'idempotency-key': key };
-  return server.client.post(`/v1/table/${name}/version/create`, staged, headers);
+  return server.client.post(`/v1/table/${name}/version/create`, { ...staged, metadata: METADATA }, headers);
+}
+
+/** Of each version, without the figures of the engine. */
+async function authors(server: FaultyServer, { name }: Managed): Promise<readonly (string | undefined)[]> {
+  const { json } = await server.client.post(`/v1/table/${name}/version/list`, {});
+  return json.versions.map(({ metadata }: { metadata: Partial<typeof METADATA> }) => metadata.author);
 }
 
 async function values(server: FaultyServer, { name }: Managed): Promise<readonly unknown[]> {
@@ -46,6 +54,7 @@ test('the commit of an external writer whose reply was lost is answered as the s
     assert.equal(answer.status, 200, answer.text);
     assert.equal(answer.json.version.version, 2);
     assert.deepEqual(await values(server, table), [11, 21]);
+    assert.deepEqual(await authors(server, table), [undefined, 'Ann']);
     if (key === undefined) continue;
     const again = await commit(server, table, key);
     assert.equal(again.headers.get('idempotency-replayed'), 'true', again.text);
@@ -64,6 +73,19 @@ test('the commit of an external writer that the disk refuses changes nothing, an
   assert.deepEqual(await values(server, table), [10, 20]);
   assert.equal((await commit(server, table)).status, 200);
   assert.deepEqual(await values(server, table), [11, 21]);
+  assert.deepEqual(await authors(server, table), [undefined, 'Ann']);
+});
+
+test('a commit that the disk refuses leaves no metadata to the version that gets its number', async (t) => {
+  const server = await FaultyServer.start(t);
+  if (server === undefined) return;
+  const table = await create(server, 'numbered');
+  server.faults.set({ action: 'fail', calls: ['link'], paths: MANIFEST, error: 'EIO' });
+  assert.ok((await commit(server, table)).status >= 500);
+  server.faults.clear();
+  const update = { updates: [['value', 'value + 5']] };
+  assert.equal((await server.client.post(`/v1/table/${table.name}/update`, update)).json.version, 2);
+  assert.deepEqual(await authors(server, table), [undefined, undefined]);
 });
 
 test('all files of an external writer are on disk before its commit is answered', async (t) => {
@@ -90,19 +112,25 @@ test('a batch whose second commit fails takes the first one back, and succeeds w
     server.client.post('/v1/table/version/batch-create', { entries });
   const last = '/second-';
   const fault = server.faults.set({ action: 'fail', calls: ['link'], paths: [last], error: 'EIO' });
-  const answer = await send(tables.map(({ name, staged }) => ({ id: [name], ...staged })));
+  const answer = await send(tables.map(({ name, staged }) => ({ id: [name], ...staged, metadata: METADATA })));
   server.faults.clear();
   assert.equal(fault.acted(), 1, 'the fault did not happen');
   assert.ok(answer.status >= 500, answer.text);
-  for (const table of tables) assert.deepEqual(await values(server, table), [10, 20]);
+  for (const table of tables) {
+    assert.deepEqual(await values(server, table), [10, 20]);
+    assert.ok((await authors(server, table)).every((author) => author === undefined));
+  }
   const entries = [];
   for (const { name, location } of tables) {
     const change = await stageVersion(location, async (table) => table.update({ valuesSql: { value: 'value + 1' } }));
-    entries.push({ id: [name], ...change });
+    entries.push({ id: [name], ...change, metadata: METADATA });
   }
   const again = await send(entries);
   assert.equal(again.status, 200, again.text);
-  for (const table of tables) assert.deepEqual(await values(server, table), [11, 21]);
+  for (const table of tables) {
+    assert.deepEqual(await values(server, table), [11, 21]);
+    assert.equal((await authors(server, table)).at(-1), 'Ann');
+  }
 });
 
 test('a batch whose second commit seems to fail, but is made, is taken back too', async (t) => {
@@ -111,10 +139,13 @@ test('a batch whose second commit seems to fail, but is made, is taken back too'
   const tables = [await create(server, 'made'), await create(server, 'lost')];
   const fault = server.faults.set({ action: 'lose', calls: ['link'], paths: ['/lost-'], error: 'EIO' });
   const answer = await server.client.post('/v1/table/version/batch-create', {
-    entries: tables.map(({ name, staged }) => ({ id: [name], ...staged })),
+    entries: tables.map(({ name, staged }) => ({ id: [name], ...staged, metadata: METADATA })),
   });
   server.faults.clear();
   assert.equal(fault.acted(), 1, 'the fault did not happen');
   assert.ok(answer.status >= 500, answer.text);
-  for (const table of tables) assert.deepEqual(await values(server, table), [10, 20]);
+  for (const table of tables) {
+    assert.deepEqual(await values(server, table), [10, 20]);
+    assert.ok((await authors(server, table)).every((author) => author === undefined));
+  }
 });

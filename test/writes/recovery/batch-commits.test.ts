@@ -13,7 +13,7 @@ import { openWriteFixture } from '../write-fixture.ts';
 import type { WriteFixture } from '../write-fixture.ts';
 
 const TABLES = ['one', 'other'] as const;
-const KEYED = { key: 'k', digest: 'd' };
+const KEYED = { key: 'k', digest: 'd', metadata: { author: 'Ann' } };
 
 /** A step of the protocol, and which of its occurrences: a batch commits and syncs each table. */
 interface Moment {
@@ -78,6 +78,12 @@ async function readAll(fixture: WriteFixture): Promise<readonly number[]> {
   return rows;
 }
 
+/** Of each table, how many versions have metadata in the catalog. */
+async function countMetadata(fixture: WriteFixture): Promise<readonly number[]> {
+  const tables = await Promise.all(TABLES.map(async (directory) => fixture.table(directory)));
+  return Promise.all(tables.map(async ({ id }) => (await fixture.catalog.versionMetadata.listVersions(id)).length));
+}
+
 suite('a batch that a crash cuts short', () => {
   for (const moment of MOMENTS) {
     test(`at ${moment.step} ${moment.occurrence} is seen by no reader, and succeeds when it comes again`, async (t) => {
@@ -91,10 +97,12 @@ suite('a batch that a crash cuts short', () => {
       const next = await openWriteFixture(t, { folder: fixture.folder });
       assert.deepEqual(await next.catalog.journal.pending(), []);
       assert.deepEqual(await readAll(next), [9, 9], 'after recovery');
+      assert.deepEqual(await countMetadata(next), [0, 0]);
       for (const directory of TABLES) assert.equal((await next.table(directory)).heldVersion, undefined);
       const again = await next.tryBatch(TABLES, await stage(next, 0), KEYED);
       assert.equal(again.kind, 'committed');
       assert.deepEqual(await readAll(next), [8, 8]);
+      assert.deepEqual(await countMetadata(next), [1, 1]);
     });
   }
 
@@ -146,6 +154,7 @@ test('a batch that conflicts at its last table takes the others back, and says s
   assert.deepEqual(await racing.catalog.journal.pending(), []);
   const rows = await readAll(racing);
   assert.deepEqual(rows.toSorted(), [8, 9]);
+  assert.deepEqual(await countMetadata(racing), [0, 0]);
 });
 
 /** Commits to the table whose turn it is second, in the order of ids. */

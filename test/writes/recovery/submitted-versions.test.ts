@@ -12,7 +12,7 @@ import type { StagedVersion } from '../../support/staged-version.ts';
 import { openWriteFixture } from '../write-fixture.ts';
 import type { WriteFixture } from '../write-fixture.ts';
 
-const KEYED = { key: 'k', digest: 'd' };
+const KEYED = { key: 'k', digest: 'd', metadata: { author: 'Ann' } };
 
 async function stage(fixture: WriteFixture, predicate = 'id = 0'): Promise<StagedVersion> {
   return stageVersion(locationUri(fixture.location()), async (table) => table.delete(predicate));
@@ -39,15 +39,20 @@ async function killAt(t: TestContext, at: WriteStep): Promise<{ staged: StagedVe
   return { staged, next: await openWriteFixture(t, { folder: fixture.folder }) };
 }
 
+async function versionsWithMetadata(fixture: WriteFixture): Promise<readonly number[]> {
+  return fixture.catalog.versionMetadata.listVersions((await fixture.table()).id);
+}
+
 async function countRows(t: TestContext, fixture: WriteFixture): Promise<number> {
   return (await readRows(t, fixture.state())).length;
 }
 
 suite('the commit of an external writer that a crash cut short', () => {
   for (const step of ['sync', 'record'] as const) {
-    test(`at ${step} is recorded at the next start, and replayed to the same request`, async (t) => {
+    test(`at ${step} is recorded at the next start with its metadata, and replayed to the same request`, async (t) => {
       const { staged, next } = await killAt(t, step);
       assert.deepEqual(await next.catalog.journal.pending(), []);
+      assert.deepEqual(await versionsWithMetadata(next), [2]);
       const again = await next.submit(staged, KEYED);
       assert.deepEqual([again.kind, again.version, again.fields], ['replayed', 2, { bytes: staged.manifest_size }]);
       assert.equal(await countRows(t, next), 2);
@@ -59,8 +64,10 @@ suite('the commit of an external writer that a crash cut short', () => {
       const { staged, next } = await killAt(t, step);
       assert.deepEqual(await next.catalog.journal.pending(), []);
       assert.equal(await countRows(t, next), 3);
+      assert.deepEqual(await versionsWithMetadata(next), []);
       const again = await next.submit(staged, KEYED);
       assert.deepEqual([again.kind, again.version], ['committed', 2]);
+      assert.deepEqual(await versionsWithMetadata(next), [2]);
       assert.equal(await countRows(t, next), 2);
     });
   }
