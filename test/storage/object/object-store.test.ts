@@ -69,7 +69,7 @@ test('a conditional write that never got through is not reported as refused', as
 for (const fault of ['error-before', 'error-after', 'reset-before', 'reset-after', 'hang'] as const) {
   test(`requests are sent again after a fault, a bounded number of times (${fault})`, async (t) => {
     const emulator = await S3Emulator.start(t);
-    const store = openStore(emulator, { requestSeconds: fault === 'hang' ? 0.5 : 10 });
+    const store = openStore(emulator, { requestSeconds: fault === 'hang' ? 1 : 10 });
     emulator.faults.add(fault, {}, 3);
     await store.put('key', Buffer.from('content'));
     emulator.faults.add(fault, {}, 3);
