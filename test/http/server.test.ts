@@ -595,11 +595,10 @@ interface OpenUpload {
 async function openUpload(url: string, name: string): Promise<OpenUpload> {
   const stream = sampleStream();
   const connection = await RawConnection.open(url);
-  connection.write(
-    requestText(`POST /v1/table/${name}/create`, { ...KEY, ...ARROW_TYPE, 'content-length': String(stream.length) }),
-  );
+  const length = { 'content-length': String(stream.length), expect: '100-continue' };
+  connection.write(requestText(`POST /v1/table/${name}/create`, { ...KEY, ...ARROW_TYPE, ...length }));
+  assert.equal((await connection.reply()).status, 100);
   connection.write(stream.subarray(0, -8));
-  await sleep(50);
   return {
     connection,
     async finish() {

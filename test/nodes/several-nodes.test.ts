@@ -155,7 +155,7 @@ suite('three nodes on one catalog and one store', { skip: NO_CLUSTERS }, () => {
     await cluster.node(0).kill();
     const startedAt = performance.now();
     ok(await clients[1].post(`${table}/update`, { updates: [['id', 'id + 1']] }));
-    assert.ok(performance.now() - startedAt < 10_000);
+    assert.ok(performance.now() - startedAt < 30_000);
     ok(await clients[2].arrow(`${table}/insert`, sampleStream(1)));
     assert.equal(await count(clients[1], table), 12);
     await cluster.node(0).start();

@@ -83,7 +83,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-test('reports the address and the message of the first worker that is ready', { timeout: 20_000 }, async (context) => {
+test('reports the address and the message of the first worker that is ready', { timeout: 120_000 }, async (context) => {
   const running = await run(context);
   const { port, ready } = await running.listening;
   assert.ok(port > 0);
@@ -95,7 +95,7 @@ test('reports the address and the message of the first worker that is ready', { 
   assert.doesNotMatch(running.log(), /made/);
 });
 
-test('answers every new connection while the worker is killed six times', { timeout: 30_000 }, async (context) => {
+test('answers every new connection while the worker is killed six times', { timeout: 120_000 }, async (context) => {
   const running = await run(context);
   const { port } = await running.listening;
   for (let round = 0; round < 6; round += 1) {
@@ -110,7 +110,7 @@ test('answers every new connection while the worker is killed six times', { time
   assert.equal(running.log().match(/"event":"worker-died"/g)?.length, 6);
 });
 
-test('replaces a worker whose engine does not answer', { timeout: 20_000 }, async (context) => {
+test('replaces a worker whose engine does not answer', { timeout: 120_000 }, async (context) => {
   const running = await run(context, { argv: ['--port=0', '--watchdog-seconds=0.5'] });
   const { port } = await running.listening;
   const { body: hung } = await ask(port, '/hang');
@@ -122,7 +122,7 @@ test('replaces a worker whose engine does not answer', { timeout: 20_000 }, asyn
   assert.equal(running.log().match(/"event":"engine-stalled"/g)?.length, 1);
 });
 
-test('keeps a worker whose engine answers', { timeout: 20_000 }, async (context) => {
+test('keeps a worker whose engine answers', { timeout: 120_000 }, async (context) => {
   const running = await run(context, { argv: ['--port=0', '--watchdog-seconds=1'] });
   const { port } = await running.listening;
   const { body: first } = await ask(port, '/pid');
@@ -135,7 +135,7 @@ test('keeps a worker whose engine answers', { timeout: 20_000 }, async (context)
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   test(
     `lets a slow request finish after ${signal}, refuses new ones, and ends with 0`,
-    { timeout: 20_000 },
+    { timeout: 120_000 },
     async (context) => {
       const running = await run(context);
       const { port } = await running.listening;
@@ -150,7 +150,7 @@ for (const signal of ['SIGTERM', 'SIGINT'] as const) {
   );
 }
 
-test('kills a worker that does not drain in time, and ends with 0', { timeout: 20_000 }, async (context) => {
+test('kills a worker that does not drain in time, and ends with 0', { timeout: 120_000 }, async (context) => {
   const running = await run(context, { argv: ['--port=0', '--http-drain-seconds=0.3'], files: ['stubborn'] });
   const { port } = await running.listening;
   const { body: pid } = await ask(port, '/pid');
@@ -159,7 +159,7 @@ test('kills a worker that does not drain in time, and ends with 0', { timeout: 2
   assert.equal(isAlive(Number(pid)), false);
 });
 
-test('ends at once at the second signal', { timeout: 20_000 }, async (context) => {
+test('ends at once at the second signal', { timeout: 120_000 }, async (context) => {
   const running = await run(context, { argv: ['--port=0', '--http-drain-seconds=3600'], files: ['stubborn'] });
   const { port } = await running.listening;
   const { body: pid } = await ask(port, '/pid');
@@ -170,19 +170,19 @@ test('ends at once at the second signal', { timeout: 20_000 }, async (context) =
   assert.equal(isAlive(Number(pid)), false);
 });
 
-test('ends with 2 and the reasons when the first start fails', { timeout: 20_000 }, async (context) => {
+test('ends with 2 and the reasons when the first start fails', { timeout: 120_000 }, async (context) => {
   const running = await run(context, { files: ['refuse'] });
   assert.equal(await running.exited, 2);
   assert.match(running.log(), /"event":"start-failed","details":\["The catalog is locked\."\]/);
 });
 
-test('ends with 2 when the first worker ends by itself before it is ready', { timeout: 20_000 }, async (context) => {
+test('ends with 2 when the first worker ends by itself before it is ready', { timeout: 120_000 }, async (context) => {
   const running = await run(context, { files: ['crash'] });
   assert.equal(await running.exited, 2);
   assert.match(running.log(), /The worker ended with code 7 before it was ready\./);
 });
 
-test('keeps the port and tries again when a later start fails', { timeout: 20_000 }, async (context) => {
+test('keeps the port and tries again when a later start fails', { timeout: 120_000 }, async (context) => {
   const running = await run(context);
   const { port } = await running.listening;
   await writeFile(join(running.data, 'refuse'), '');
@@ -194,7 +194,7 @@ test('keeps the port and tries again when a later start fails', { timeout: 20_00
   assert.equal((await waiting).status, 200);
 });
 
-test('closes connections that waited too long for a worker', { timeout: 20_000 }, async (context) => {
+test('closes connections that waited too long for a worker', { timeout: 120_000 }, async (context) => {
   const running = await run(context, { argv: ['--port=0', '--http-headers-seconds=1'] });
   const { port } = await running.listening;
   await writeFile(join(running.data, 'refuse'), '');
@@ -204,7 +204,7 @@ test('closes connections that waited too long for a worker', { timeout: 20_000 }
   await until(() => running.log().includes('"event":"connections-refused","count":1'));
 });
 
-test('ends with 2 and one sentence when the port is in use', { timeout: 20_000 }, async (context) => {
+test('ends with 2 and one sentence when the port is in use', { timeout: 120_000 }, async (context) => {
   const other = createServer().listen(0, '127.0.0.1');
   await once(other, 'listening');
   context.after(() => other.close());
@@ -218,7 +218,7 @@ test('ends with 2 and one sentence when the port is in use', { timeout: 20_000 }
   );
 });
 
-test('ends the worker when the supervisor is gone', { timeout: 20_000 }, async (context) => {
+test('ends the worker when the supervisor is gone', { timeout: 120_000 }, async (context) => {
   const running = await run(context);
   const { port } = await running.listening;
   assert.equal((await ask(port, '/pid')).status, 200);

@@ -22,10 +22,13 @@ async function start(t: TestContext, flags: readonly string[]): Promise<Contract
 
 /** A create that has begun and then sends nothing more. */
 async function openSlowUpload(server: ContractServer, name: string): Promise<ClientRequest> {
-  const sent = openRaw(server.url, { path: `/v1/table/${name}/create`, headers: ARROW });
+  const headers = { ...ARROW, expect: '100-continue' };
+  const sent = openRaw(server.url, { path: `/v1/table/${name}/create`, headers });
   sent.on('error', () => undefined);
+  sent.flushHeaders();
+  // The service asks for the body when it has taken the request in.
+  await once(sent, 'continue');
   sent.write(sampleStream(1).subarray(0, 100));
-  await sleep(50);
   return sent;
 }
 
@@ -103,7 +106,7 @@ test('a sender that holds memory and sends nothing loses it when another needs s
 });
 
 test('when all large replies are taken slowly, the slowest taker makes way for the next', async (t) => {
-  const flags = ['--http-streams-max=1', '--http-slow-seconds=2', '--engine-result-batch-bytes=256KiB'];
+  const flags = ['--http-streams-max=1', '--http-slow-seconds=5', '--engine-result-batch-bytes=256KiB'];
   const server = await start(t, flags);
   const words = count(4000).map((each) => `${each}`.padEnd(2000));
   const { at } = await server.table({
@@ -113,7 +116,7 @@ test('when all large replies are taken slowly, the slowest taker makes way for t
   const early = await server.admin.post(`${at}/query`, {});
   assertRefused(early, { ...BUSY, detail: /already sending 1 large/ });
   assert.equal((await server.admin.post(`${at}/query`, { k: 1 })).status, 200, 'a small reply needs no such place');
-  await sleep(2050);
+  await sleep(5050);
   const broken = new Promise((resolve) => slow.once('error', resolve).once('close', resolve));
   const whole = await sendRaw(server.url, { path: `${at}/query`, headers: JSON_TYPE, body: '{}' });
   assert.equal(whole.status, 200);

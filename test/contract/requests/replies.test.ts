@@ -114,7 +114,7 @@ suite('a reply', () => {
     assertRefused(early, badRequest(/reserved/, CODE.schema));
     first.end(refused.subarray(70_000));
     const second = openRaw(server.url, { method: 'GET', path: '/v1/tables', agent });
-    second.setTimeout(3000, () => second.destroy(new Error('the connection is stuck')));
+    second.setTimeout(60_000, () => second.destroy(new Error('the connection is stuck')));
     const ports: (number | undefined)[] = [];
     second.once('response', (message) => ports.push(message.socket.localPort));
     second.end();
