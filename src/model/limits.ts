@@ -191,7 +191,7 @@ export const LIMITS = {
     orphanedQueriesMax: integer(
       64,
       [1, 10_000],
-      'Maximum number of orphaned queries: still running after the client disconnected.',
+      'Maximum number of orphaned queries: still running after a timeout or after the client disconnected.',
     ),
     orphanedQueriesPerCallerMax: integer(
       4,

@@ -190,7 +190,7 @@ export const READINGS = {
   ),
   orphanedQueries: gauge(
     'tiltyard_engine_abandoned_queries',
-    'Orphaned queries: still running after the client disconnected.',
+    'Orphaned queries: still running after a timeout or after the client disconnected.',
   ),
   lookupEntries: gauge('tiltyard_lookup_cache_entries', 'Catalog lookups that are cached.'),
   lookups: counter(
