@@ -3,6 +3,7 @@ import type { ParseOptions } from 'lossless-json';
 import type { TablePath } from '../model/identifier.ts';
 import type { PlanStep } from '../model/query.ts';
 import type {
+  CompleteUploadReply,
   CountRowsBody,
   DeleteBody,
   DeleteReply,
@@ -15,7 +16,7 @@ import type {
 import type { ChangedRow, DiffTableBody, DiffTableReply } from '../wire/history/diffs.ts';
 import { ARROW_STREAM, NDJSON } from './api-client.ts';
 import type { ApiClient, BytesToSend, Call } from './api-client.ts';
-import { tableAddress, tableOperation } from './calls.ts';
+import { callTable, tableAddress, tableOperation } from './calls.ts';
 import { ClientError } from './client-error.ts';
 
 export const countRows = tableOperation<number, CountRowsBody>('count_rows');
@@ -118,6 +119,40 @@ export async function insertRows(
   call: Pick<Call, 'query' | 'headers' | 'signal'> = {},
 ): Promise<InsertReply> {
   return client.json(tableAddress(table, 'insert'), { ...call, bytes });
+}
+
+/** An insert in several requests, whose rows become visible together. */
+export interface Upload {
+  readonly table: TablePath;
+  readonly id: string;
+}
+
+export async function createUpload(client: ApiClient, table: TablePath): Promise<Upload> {
+  const { upload_id: id } = await callTable<{ readonly upload_id: string }>(
+    client,
+    table,
+    'multipart_write/create',
+    {},
+  );
+  return { table, id };
+}
+
+export async function completeUpload(
+  client: ApiClient,
+  { table, id }: Upload,
+  headers: Readonly<Record<string, string>>,
+): Promise<CompleteUploadReply> {
+  const query = { upload_id: id };
+  return client.json(tableAddress(table, 'multipart_write/complete'), { json: {}, query, headers });
+}
+
+export async function abortUpload(client: ApiClient, { table, id }: Upload): Promise<void> {
+  await client.json(tableAddress(table, 'multipart_write/abort'), { json: {}, query: { upload_id: id } });
+}
+
+/** Whether the server has forgotten the upload: it was idle for too long, or the server was restarted. */
+export function isUploadGone(error: unknown): boolean {
+  return error instanceof ClientError && error.status === 400 && error.message.includes('no such upload');
 }
 
 interface MergeOptions extends Pick<Call, 'query' | 'headers' | 'signal'> {

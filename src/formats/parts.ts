@@ -9,6 +9,8 @@ import type { Reader } from './open-reader.ts';
 export interface Part {
   readonly bytes: Uint8Array;
   readonly rows: number;
+  /** The same stream without its rows. */
+  readonly toEmpty: () => Uint8Array;
   /** Bytes of the input that were read up to its end. */
   readonly endByte: number;
 }
@@ -23,7 +25,8 @@ export async function* readParts(reader: Reader, bounds: PartBounds): AsyncGener
   let batches: RecordBatch[] = [];
   let [rows, bytes, endByte, parts] = [0, 0, 0, 0];
   const close = (): Part => {
-    const part = { bytes: toStreamBytes(reader.schema, batches), rows, endByte };
+    const toEmpty = (): Uint8Array => toStreamBytes(reader.schema, []);
+    const part = { bytes: toStreamBytes(reader.schema, batches), rows, toEmpty, endByte };
     batches = [];
     rows = 0;
     bytes = 0;
@@ -52,7 +55,7 @@ export async function* splitArrow(input: Input, bounds: Pick<PartBounds, 'bytes'
   let batches: ArrowMessage[] = [];
   let parts = 0;
   const close = (head: ArrowMessage): Part => {
-    const part = toPart([head, ...dictionaries, ...batches]);
+    const part = toPart([head, ...dictionaries], batches);
     batches = [];
     parts += 1;
     return part;
@@ -72,7 +75,14 @@ export async function* splitArrow(input: Input, bounds: Pick<PartBounds, 'bytes'
   if (batches.length > 0 || parts === 0) yield close(schema);
 }
 
-function toPart(messages: readonly ArrowMessage[]): Part {
+function toPart(head: readonly ArrowMessage[], batches: readonly ArrowMessage[]): Part {
+  const messages = [...head, ...batches];
+  const rows = messages.reduce((sum, message) => sum + message.rows, 0);
+  const endByte = Math.max(...messages.map((message) => message.endByte));
+  return { bytes: joinMessages(messages), rows, toEmpty: () => joinMessages(head), endByte };
+}
+
+function joinMessages(messages: readonly ArrowMessage[]): Uint8Array {
   const bytes = new Uint8Array(sizeOf(messages) + END_OF_STREAM.length);
   let at = 0;
   for (const message of messages) {
@@ -80,8 +90,7 @@ function toPart(messages: readonly ArrowMessage[]): Part {
     at += message.bytes.length;
   }
   bytes.set(END_OF_STREAM, at);
-  const rows = messages.reduce((sum, message) => sum + message.rows, 0);
-  return { bytes, rows, endByte: Math.max(...messages.map(({ endByte }) => endByte)) };
+  return bytes;
 }
 
 function sizeOf(messages: readonly ArrowMessage[]): number {

@@ -181,3 +181,4 @@ export const UploadReply = Shape.replyBody({ upload_id: UploadId });
 export const EndUploadQuery = Shape.queryParameters({ branch: Type.Optional(Shape.Branch), upload_id: UploadId });
 
 export const CompleteUploadReply = Shape.writeReply({ num_inserted_rows: Shape.count('Total rows of all parts.') });
+export type CompleteUploadReply = Type.Static<typeof CompleteUploadReply>;

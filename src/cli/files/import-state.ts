@@ -11,14 +11,18 @@ export interface ImportState {
   readonly id: string;
   /** Of the files and options that decide what is in each part. */
   readonly digest: string;
-  /** Parts that the server has confirmed. */
+  /** Parts that the server has, and their rows. */
   readonly parts: number;
   readonly rows: number;
-  /** Rows of the table before the first part. */
+  /** Of several parts: they wait at the server until the last one has arrived. */
+  readonly uploadId?: string;
+  /** Rows of the table before the import. */
   readonly rowsBefore: number;
-  /** Version of the table before the first part; absent when the import creates it. */
+  /** Version of the table before the rows are added; absent while it does not exist. */
   readonly baseVersion?: number;
-  /** A part that was sent and not yet confirmed. */
+  /** Whether the import has created the table, without rows. */
+  readonly isCreated?: boolean;
+  /** Present while the request that adds all rows is sent. */
   readonly pendingRows?: number;
 }
 
@@ -48,7 +52,7 @@ export async function openState(
   }
   if (!resume) {
     throw new UsageError(
-      `An earlier import of these files did not finish. Continue it with --resume, or delete ${path} to start again.`,
+      `An earlier import of these files was interrupted. Continue it with --resume, or delete ${path} to start again.`,
     );
   }
   if (found.digest === digest) return found;

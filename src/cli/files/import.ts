@@ -2,16 +2,25 @@ import { existsSync } from 'node:fs';
 import { defined } from '../../client/api-client.ts';
 import type { ApiClient } from '../../client/api-client.ts';
 import { ClientError, ConnectionError } from '../../client/client-error.ts';
-import { restoreTable } from '../../client/history.ts';
-import { countRows, findRowCount, insertRows } from '../../client/rows.ts';
+import {
+  abortUpload,
+  completeUpload,
+  countRows,
+  createUpload,
+  findRowCount,
+  insertRows,
+  isUploadGone,
+} from '../../client/rows.ts';
+import type { Upload } from '../../client/rows.ts';
 import { createTable, describeTable, dropTable } from '../../client/tables.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Part } from '../../formats/parts.ts';
 import { formatPath } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
-import { formatBytes, formatCount } from '../../plans/format-figure.ts';
+import { formatBytes } from '../../plans/format-figure.ts';
 import { defineClientCommand } from '../client-command.ts';
-import { UsageError } from '../command.ts';
+import { EXIT, UsageError } from '../command.ts';
+import type { Terminal } from '../command.ts';
 import { readOneOf } from '../options.ts';
 import { requireTable, showPath } from '../session.ts';
 import { countOf } from '../show/text.ts';
@@ -31,7 +40,7 @@ export const importCommand = defineClientCommand({
   words: ['import'],
   names: 'FILE|FOLDER... TABLE',
   summary: 'load files (Arrow, Parquet, CSV, JSON) into a table',
-  about: `Creates a table from files, or adds their rows to a table. The format is detected from the contents and the extension. The types of CSV and JSON columns are detected from the first rows, and lists of floats that all have one length of at least 8 become vectors; --mode append uses the types of the table. Large files are sent in parts of about 24 MiB, each of them one version. After an interruption, --resume continues without duplicate rows.`,
+  about: `Creates a table from files, or adds their rows to a table. The format is detected from the contents and the extension. The types of CSV and JSON columns are detected from the first rows, and lists of floats that all have one length of at least 8 become vectors; --mode append uses the types of the table. Large files are sent in parts of about 24 MiB. All rows become visible at once, when the last part has arrived; if anything fails before, none are added. After a lost connection, --resume continues without sending the parts again that the server has.`,
   options: [
     { name: 'mode', value: 'MODE', help: 'create (default), append or overwrite' },
     ...FILE_OPTIONS,
@@ -60,16 +69,21 @@ export const importCommand = defineClientCommand({
     const path = statePath(files, `${client.url} ${client.database ?? ''} ${formatPath(table)}`);
     const digest = digestOf(files, [mode, options]);
     const earlier = await openState(path, { digest, resume: given.has('resume') });
-    const state =
+    const { state, isCommitted } =
       earlier === undefined
-        ? newState(digest, await readBase(client, table, mode))
+        ? { state: newState(digest, await readBase(client, table, mode)), isCommitted: false }
         : await resolvePending(client, table, earlier);
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
     const progress = new Progress(terminal, `importing ${showPath(table)}`, bytes);
     const onPlan = (plan: PlannedFile): void => terminal.err(describeVectors(plan));
-    const sender = new Sender({ client, table, mode, path, progress, onPlan }, state);
-    await sender.sendFiles(files, { ...options, tableTypes });
+    const { onInterrupt } = terminal;
+    const sender = new Sender({ client, table, mode, path, progress, onInterrupt, onPlan }, state);
+    const isDone = isCommitted || (await sender.run(files, { ...options, tableTypes }));
     progress.end();
+    if (!isDone) {
+      terminal.err('Interrupted. Nothing was imported.\n');
+      return EXIT.interrupted;
+    }
     await deleteState(path);
     const { rows, parts } = sender.state;
     const { seconds } = progress;
@@ -92,127 +106,222 @@ interface Target {
   readonly mode: Mode;
   readonly path: string;
   readonly progress: Progress;
+  readonly onInterrupt: Terminal['onInterrupt'];
   /** Called with the first file, whose columns the others follow. */
   readonly onPlan: (plan: PlannedFile) => void;
 }
 
-/** Sends parts one after the other. The state is saved before and after each, so an interrupted import can resume. */
+/**
+ * Readers see none of the rows before all are there: one part is one request, several are an upload that is completed at the
+ * end. What the server has is saved, so an interrupted import can resume.
+ */
 class Sender {
   version: number | undefined;
   state: ImportState;
   readonly #target: Target;
-  /** Parts of this run, and those of them that an earlier run has sent. */
+  readonly #interrupt = new AbortController();
+  /** The last part that was read. Only the next one shows that an upload is needed. */
+  #held: Part | undefined;
+  /** Parts of this run, and those of them that the server already has. */
   #seen = 0;
-  readonly #skipped: number;
+  #skipped = 0;
 
   constructor(target: Target, state: ImportState) {
     this.#target = target;
     this.state = state;
-    this.#skipped = state.parts;
   }
 
-  async sendFiles(files: readonly InputFile[], options: PartOptions): Promise<void> {
-    const { withPlan } = await import('./import-parts.ts');
-    const { onPlan, progress } = this.#target;
-    let types = options.tableTypes;
-    let bytesBefore = 0;
+  /** Returns false when a signal ended it, and nothing was imported. */
+  async run(files: readonly InputFile[], options: PartOptions): Promise<boolean> {
+    const unlisten = this.#target.onInterrupt?.(() => this.#interrupt.abort());
     try {
-      for (const [index, file] of files.entries()) {
-        const columns = await withPlan(file, { ...options, tableTypes: types }, async (plan) => {
-          if (index === 0) onPlan(plan);
-          for await (const part of plan.parts()) {
-            await this.#send(part, index === 0 && this.#seen === 0);
-            progress.show(bytesBefore + part.endByte, this.state.rows);
-          }
-          return plan.columns;
-        });
-        // Later files follow the first.
-        if (types.size === 0) types = new Map(columns.map(({ name, type }) => [name, type]));
-        bytesBefore += file.size;
-      }
+      await this.#sendFiles(files, options).catch(async (error: unknown) => {
+        if (!isUploadGone(error)) throw error;
+        const { uploadId: _gone, ...rest } = this.state;
+        this.state = { ...rest, parts: 0, rows: 0 };
+        await this.#sendFiles(files, options);
+      });
+      // From here on, a signal would leave open whether the rows are added.
+      unlisten?.();
+      this.#interrupt.signal.throwIfAborted();
+      await this.#commit();
+      return true;
     } catch (error) {
-      // The file is at fault: it would fail again at the same row.
-      throw error instanceof ServiceError ? await this.#takeBack(error) : error;
+      if (!this.#interrupt.signal.aborted) throw await this.#explain(error);
+      await this.#cancel();
+      return false;
+    } finally {
+      unlisten?.();
     }
   }
 
-  /** Nothing stays of a file that cannot be read to its end, unless others changed the table meanwhile. */
-  async #takeBack(error: ServiceError): Promise<ServiceError> {
-    const { client, table, path } = this.#target;
-    const { rows, parts, rowsBefore, baseVersion } = this.state;
-    await deleteState(path);
-    if (parts === 0) return error;
-    const isUnchanged = (await findRowCount(client, table)) === rowsBefore + rows;
-    const outcome =
-      isUnchanged && (await restoreBase(client, table, baseVersion))
-        ? 'The rows before it were rolled back: nothing was imported.'
-        : `${countOf(rows, 'row')} before it stay in ${showPath(table)}.`;
+  async #sendFiles(files: readonly InputFile[], options: PartOptions): Promise<void> {
+    const { withPlan } = await import('./import-parts.ts');
+    const { onPlan, progress } = this.#target;
+    this.#held = undefined;
+    this.#seen = 0;
+    this.#skipped = this.state.parts;
+    let types = options.tableTypes;
+    let bytesBefore = 0;
+    for (const [index, file] of files.entries()) {
+      const columns = await withPlan(file, { ...options, tableTypes: types }, async (plan) => {
+        if (index === 0) onPlan(plan);
+        for await (const part of plan.parts()) {
+          await this.#take(part);
+          progress.show(bytesBefore + part.endByte, this.state.rows);
+        }
+        return plan.columns;
+      });
+      // Later files follow the first.
+      if (types.size === 0) types = new Map(columns.map(({ name, type }) => [name, type]));
+      bytesBefore += file.size;
+    }
+    if (this.state.uploadId !== undefined && this.#held !== undefined) await this.#upload(this.#held);
+  }
+
+  async #take(part: Part): Promise<void> {
+    this.#interrupt.signal.throwIfAborted();
+    if (this.#held === undefined) this.#held = part;
+    else if (part.rows > 0) {
+      await this.#upload(this.#held);
+      this.#held = part;
+    }
+  }
+
+  async #upload({ bytes, rows, toEmpty }: Part): Promise<void> {
+    this.#seen += 1;
+    if (this.#seen <= this.#skipped) return;
+    const { client, table, mode } = this.#target;
+    const { signal } = this.#interrupt;
+    const { id } = await this.#requireUpload(toEmpty);
+    const isOverwrite = mode === 'overwrite' && this.state.isCreated !== true;
+    // A part that is sent again replaces the one of the same name.
+    const query = { upload_id: id, upload_part_id: String(this.#seen), mode: isOverwrite ? mode : 'append' };
+    await withRetries(async () => insertRows(client, table, bytes, { query, signal }));
+    await this.#save({ parts: this.#seen, rows: this.state.rows + rows });
+  }
+
+  async #requireUpload(toEmpty: Part['toEmpty']): Promise<Upload> {
+    const { client, table, mode } = this.#target;
+    const { id, uploadId, baseVersion } = this.state;
+    if (uploadId !== undefined) return { table, id: uploadId };
+    await this.#save({});
+    if (baseVersion === undefined) {
+      const headers = { 'idempotency-key': `${id}-create` };
+      const { version } = await withRetries(async () =>
+        createTable(client, table, toEmpty(), { mode: mode === 'overwrite' ? mode : 'create', headers }),
+      );
+      await this.#save({ baseVersion: version, isCreated: true });
+    }
+    const upload = await withRetries(async () => createUpload(client, table));
+    await this.#save({ uploadId: upload.id });
+    return upload;
+  }
+
+  async #commit(): Promise<void> {
+    const { client, table, mode, progress } = this.#target;
+    const { id, uploadId } = this.state;
+    const headers = { 'idempotency-key': id };
+    const { bytes, rows } = this.#held ?? NO_PART;
+    await this.#save(uploadId === undefined ? { pendingRows: rows } : { pendingRows: this.state.rows });
+    progress.note(`adding ${countOf(this.state.pendingRows ?? 0, 'row')} …`);
+    const { version } = await withRetries(async () => {
+      if (uploadId !== undefined) return completeUpload(client, { table, id: uploadId }, headers);
+      if (mode === 'append') return insertRows(client, table, bytes, { headers });
+      return createTable(client, table, bytes, { mode, headers });
+    });
+    this.version = version;
+    if (uploadId === undefined) this.state = { ...this.state, parts: 1, rows };
+  }
+
+  async #save(change: Partial<ImportState>): Promise<void> {
+    this.state = { ...this.state, ...change };
+    await saveState(this.#target.path, this.state);
+  }
+
+  /** The same error, which also says whether rows were added. */
+  async #explain(error: unknown): Promise<unknown> {
+    if (error instanceof ConnectionError && isUnsent(error)) {
+      const { pendingRows: _unsent, ...state } = this.state;
+      this.state = state;
+      if (state.uploadId === undefined && state.isCreated !== true) {
+        await deleteState(this.#target.path);
+        return error;
+      }
+      await this.#save({});
+    }
+    const { uploadId, pendingRows } = this.state;
+    if (error instanceof ConnectionError || (error instanceof ClientError && mayResume(error))) {
+      const outcome = pendingRows === undefined ? 'Nothing was imported so far' : 'The rows may have been added';
+      error.message = `${error.message} ${outcome}: when the server answers again, use --resume.`;
+      return error;
+    }
+    const outcome = await this.#cancel();
+    if (uploadId === undefined) return error;
+    if (error instanceof ClientError) error.message = `${error.message} ${outcome}`;
+    if (!(error instanceof ServiceError)) return error;
     return new ServiceError(error.kind, `${error.message} ${outcome}`, { ...hintOf(error), cause: error.cause });
   }
 
-  async #send(part: Part, isFirst: boolean): Promise<void> {
-    if (part.rows === 0 && !isFirst) return;
-    this.#seen += 1;
-    if (this.#seen <= this.#skipped) return;
-    const { path } = this.#target;
-    await saveState(path, { ...this.state, pendingRows: part.rows });
-    try {
-      this.version = (await this.#request(part, isFirst)).version ?? this.version;
-    } catch (error) {
-      // A refused part is not in the table.
-      if (error instanceof ClientError) {
-        await (this.state.parts === 0 ? deleteState(path) : saveState(path, this.state));
-      }
-      throw withAdvice(error);
-    }
-    this.state = { ...this.state, parts: this.state.parts + 1, rows: this.state.rows + part.rows };
-    await saveState(path, this.state);
+  /** Removes all that the server has of this import. */
+  async #cancel(): Promise<string> {
+    const { client, table, path } = this.#target;
+    const { uploadId, isCreated, baseVersion } = this.state;
+    // One that is not aborted expires.
+    if (uploadId !== undefined) await abortUpload(client, { table, id: uploadId }).catch(() => undefined);
+    const isLeft = isCreated === true && !(await dropUnchanged(client, table, baseVersion));
+    await deleteState(path);
+    return isLeft
+      ? `Nothing was imported. The table ${showPath(table)}, which the import has created, is left.`
+      : 'Nothing was imported.';
   }
+}
 
-  async #request({ bytes }: Part, isFirst: boolean): Promise<{ readonly version?: number }> {
-    const { client, table, mode } = this.#target;
-    const headers = { 'idempotency-key': `${this.state.id}-${this.state.parts}` };
-    return withRetries(async () => {
-      if (isFirst && mode !== 'append') return createTable(client, table, bytes, { mode, headers });
-      return insertRows(client, table, bytes, { headers });
-    });
-  }
+const NO_PART = { bytes: new Uint8Array(), rows: 0 };
+
+/** No connection was made, so the request cannot have changed anything. */
+function isUnsent({ code = '' }: ConnectionError): boolean {
+  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'].includes(code);
+}
+
+function mayResume({ status, retryAfterSeconds }: ClientError): boolean {
+  return status >= 500 || retryAfterSeconds !== undefined;
 }
 
 function hintOf({ hint }: ServiceError): { readonly hint?: string } {
   return hint === undefined ? {} : { hint };
 }
 
-function withAdvice(error: unknown): unknown {
-  if (error instanceof ConnectionError) error.message = `${error.message} When it answers again, use --resume.`;
-  return error;
-}
-
-/** Finds out from the row count whether the part that was sent last is in the table. */
-async function resolvePending(client: ApiClient, table: TablePath, state: ImportState): Promise<ImportState> {
-  const { pendingRows, ...settled } = state;
-  if (pendingRows === undefined) return settled;
-  const rows = await findRowCount(client, table);
-  const before = state.rowsBefore + state.rows;
-  if (rows === before + pendingRows) return { ...settled, parts: state.parts + 1, rows: state.rows + pendingRows };
-  if (rows === before || (rows === undefined && state.parts === 0)) return settled;
-  throw new UsageError(
-    `The table has ${formatCount(rows ?? 0)} rows instead of ${formatCount(before)} or ${formatCount(before + pendingRows)}: it was changed in the meantime. Check its rows, and start a new import.`,
-  );
-}
-
-/** Returns false when the server refuses it, for instance because the caller may not drop tables. */
-async function restoreBase(client: ApiClient, table: TablePath, version: number | undefined): Promise<boolean> {
+/** Returns false when it was changed meanwhile, or the caller may not drop it. */
+async function dropUnchanged(client: ApiClient, table: TablePath, baseVersion: number | undefined): Promise<boolean> {
   try {
-    if (version === undefined) await dropTable(client, table);
-    else await restoreTable(client, table, { version });
+    if ((await describeTable(client, table)).version !== baseVersion) return false;
+    await dropTable(client, table);
     return true;
   } catch {
     return false;
   }
 }
 
-/** What the table is before the first part; without a version, there is none. */
+interface Resolved {
+  readonly state: ImportState;
+  readonly isCommitted: boolean;
+}
+
+/** Finds out from the version and the row count whether the request that was sent last has added the rows. */
+async function resolvePending(client: ApiClient, table: TablePath, earlier: ImportState): Promise<Resolved> {
+  const { pendingRows, ...state } = earlier;
+  if (pendingRows === undefined) return { state, isCommitted: false };
+  const rows = await findRowCount(client, table);
+  const version = rows === undefined ? undefined : (await describeTable(client, table)).version;
+  if (version === state.baseVersion) return { state, isCommitted: false };
+  if (rows === state.rowsBefore + pendingRows) return { state: { ...state, rows: pendingRows }, isCommitted: true };
+  throw new UsageError(
+    `${showPath(table)} was changed in the meantime, so it is not known whether the rows were added. Check its rows, and start a new import.`,
+  );
+}
+
+/** What the table is before the import; without a version, there is none. */
 async function readBase(
   client: ApiClient,
   table: TablePath,

@@ -45,6 +45,11 @@ export class Progress {
     }
   }
 
+  /** Replaces the bar while the rest has no measure. */
+  note(words: string): void {
+    this.#terminal.status?.(`${this.#title}  ${words}`);
+  }
+
   end(): void {
     this.#terminal.status?.('');
   }

@@ -1,3 +1,4 @@
+import { randomUUID } from 'node:crypto';
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, readFile, readdir, rm, writeFile } from 'node:fs/promises';
 import { createServer, request } from 'node:http';
@@ -205,31 +206,110 @@ test('a file that cannot be read is refused with its name and line, and nothing 
   assert.ok(!(await readdir(folder)).some((name) => name.endsWith('.tiltyard-import')));
 });
 
-test('an import that was cut off goes on where it was, and doubles nothing', async (t) => {
-  const rows = Array.from({ length: 50 }, (_, row) => `${row}\n`).join('');
-  const path = await file('long.csv', `n\n${rows}`);
-  const proxy = await cuttingProxy(server.url, { requests: 3, loseReply: true });
-  t.after(() => proxy.close());
-  const argv = ['import', path, 'long', '--batch-rows', '10'];
-  const cut = await runCliOn(proxy.url, argv);
-  assert.notEqual(cut.code, 0);
-  assert.match(cut.err, /--resume/);
-  assert.match((await runCliOn(proxy.url, argv)).err, /did not finish/);
-  proxy.mend();
-  const resumed = await runCliOn(proxy.url, [...argv, '--resume', '--json']);
-  assert.equal(resumed.code, 0, resumed.err);
-  assert.equal(JSON.parse(resumed.out).rows, 50);
-  assert.deepEqual(
-    (await ndjson('long')).map(({ n }) => n).toSorted((a, b) => a - b),
-    Array.from({ length: 50 }, (_, row) => row),
-  );
+const numbers = (count: number): readonly number[] => Array.from({ length: count }, (_, row) => row);
+
+const numbersOf = async (table: string): Promise<readonly number[]> =>
+  (await ndjson(table)).map(({ n }) => n).toSorted((a: number, b: number) => a - b);
+
+const numbersFile = async (name: string): Promise<string> => file(name, `n\n${numbers(50).join('\n')}\n`);
+
+for (const requests of [2, 3, 5, 7, 8]) {
+  test(`an import that is cut off at request ${requests} shows no part of the rows, and resumed it doubles none`, async (t) => {
+    const path = await numbersFile(`long-${requests}.csv`);
+    const table = `long-${requests}`;
+    const proxy = await cuttingProxy(server.url, { requests });
+    t.after(() => proxy.close());
+    const argv = ['import', path, table, '--batch-rows', '10'];
+    const cut = await runCliOn(proxy.url, argv);
+    assert.equal(cut.code, 3, cut.err);
+    const isSent = requests === 8;
+    assert.match(cut.err, isSent ? /rows may have been added.* --resume/ : /Nothing was imported so far.* --resume/);
+    assert.equal((await numbersOf(table)).length, isSent ? 50 : 0);
+    assert.match((await runCliOn(proxy.url, argv)).err, /was interrupted/);
+    proxy.mend();
+    const resumed = await runCliOn(proxy.url, [...argv, '--resume', '--json']);
+    assert.equal(resumed.code, 0, resumed.err);
+    assert.equal(JSON.parse(resumed.out).rows, 50);
+    assert.deepEqual(await numbersOf(table), numbers(50));
+  });
+}
+
+test('rows are added or replaced in one step, which a failure undoes', async (t) => {
+  const path = await numbersFile('whole.csv');
+  await json('import', await file('first.csv', 'n\n-1\n'), 'whole');
+  for (const mode of ['append', 'overwrite']) {
+    const argv = ['import', path, 'whole', '--mode', mode, '--batch-rows', '10'];
+    const before = await numbersOf('whole');
+    const proxy = await cuttingProxy(server.url, { requests: 7 });
+    t.after(() => proxy.close());
+    assert.match((await runCliOn(proxy.url, argv)).err, /Nothing was imported so far/);
+    assert.deepEqual(await numbersOf('whole'), before);
+    proxy.mend();
+    assert.equal((await runCliOn(proxy.url, [...argv, '--resume'])).code, 0);
+    assert.deepEqual(await numbersOf('whole'), mode === 'append' ? [-1, ...numbers(50)] : numbers(50));
+  }
 });
 
-/** Lets some writes through, then loses the answer to one, and answers nothing more until it is mended. */
-async function cuttingProxy(target: string, { requests }: { requests: number; loseReply: boolean }) {
+test('without a server nothing is left behind, and the same command works once there is one', async () => {
+  const path = await file('early.csv', 'n\n1\n');
+  const proxy = await cuttingProxy(server.url, {});
+  proxy.close();
+  const { code, err } = await runCliOn(proxy.url, ['import', path, 'early']);
+  assert.equal(code, 3);
+  assert.doesNotMatch(err, /--resume/);
+  assert.ok(!(await readdir(folder)).some((name) => name.endsWith('.tiltyard-import')));
+});
+
+test('an upload that the server has forgotten is sent again', async (t) => {
+  const path = await numbersFile('forgotten.csv');
+  const argv = ['import', path, 'forgotten', '--batch-rows', '10'];
+  const proxy = await cuttingProxy(server.url, { requests: 5 });
+  t.after(() => proxy.close());
+  assert.equal((await runCliOn(proxy.url, argv)).code, 3);
+  const [state = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tiltyard-import'));
+  const saved = JSON.parse(await readFile(join(folder, state), 'utf8'));
+  await writeFile(join(folder, state), JSON.stringify({ ...saved, uploadId: randomUUID() }));
+  proxy.mend();
+  const resumed = await runCliOn(proxy.url, [...argv, '--resume']);
+  assert.equal(resumed.code, 0, resumed.err);
+  assert.deepEqual(await numbersOf('forgotten'), numbers(50));
+});
+
+test('Ctrl-C during an import leaves nothing behind, and says so', async (t) => {
+  const path = await numbersFile('stopped.csv');
+  await json('import', await file('kept.csv', 'n\n-1\n'), 'stopped-kept');
+  for (const [table, ...mode] of [['stopped'], ['stopped-kept', '--mode', 'append']] as const) {
+    let stop = (): void => assert.fail('no signal is handled');
+    const proxy = await cuttingProxy(server.url, { onRequest: (count) => count === 5 && stop() });
+    t.after(() => proxy.close());
+    const onInterrupt = (act: () => void): (() => void) => {
+      stop = act;
+      return () => {};
+    };
+    const { code, err } = await runCliOn(proxy.url, ['import', path, table, '--batch-rows', '10', ...mode], {
+      onInterrupt,
+    });
+    assert.equal(code, 130, err);
+    assert.match(err, /Interrupted\. Nothing was imported\.\n$/);
+  }
+  assert.equal((await cli('describe', 'stopped')).code, 5);
+  assert.deepEqual(await numbersOf('stopped-kept'), [-1]);
+  assert.ok(!(await readdir(folder)).some((name) => name.endsWith('.tiltyard-import')));
+});
+
+interface Cut {
+  readonly requests?: number;
+  readonly onRequest?: (count: number) => unknown;
+}
+
+/** Lets some requests through, then loses the reply to one, and passes nothing more on until `mend`. */
+async function cuttingProxy(target: string, { requests = Number.MAX_SAFE_INTEGER, onRequest }: Cut) {
   let left = requests;
+  let count = 0;
   const proxy = createServer((incoming, reply) => {
     left -= 1;
+    count += 1;
+    onRequest?.(count);
     if (left < 0) {
       incoming.socket.destroy();
       return;
@@ -343,7 +423,7 @@ test('of a file that cannot be read to its end nothing is imported, in every mod
   const parts = ['--batch-rows', '1000'];
   const created = await cli('import', path, 'breaks', ...parts);
   assert.equal(created.code, 1);
-  assert.match(created.err, /Row 3001: .*7 values instead of 8.* nothing was imported/s);
+  assert.match(created.err, /Row 3001: .*7 values instead of 8.* Nothing was imported/s);
   assert.equal((await cli('describe', 'breaks')).code, 5);
 
   const good = await parquetOf('good.parquet', [vector(1), vector(2)]);
@@ -351,7 +431,7 @@ test('of a file that cannot be read to its end nothing is imported, in every mod
   for (const mode of ['append', 'overwrite']) {
     const { code, err } = await cli('import', path, 'kept', '--mode', mode, ...parts);
     assert.equal(code, 1);
-    assert.match(err, /nothing was imported/);
+    assert.match(err, /Nothing was imported/);
     assert.equal((await ndjson('kept')).length, 2, mode);
   }
   assert.ok(!(await readdir(folder)).some((name) => name.endsWith('.tiltyard-import')));
