@@ -1,6 +1,7 @@
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { IncomingMessage, ServerResponse } from 'node:http';
+import { ARROW_FILE } from './data.ts';
 import { openRawEngine } from './engine-side.ts';
 import type { RawTable } from './engine-side.ts';
 
@@ -11,14 +12,23 @@ export interface BareQuery {
   readonly k?: number;
 }
 
+export interface BareUpdate {
+  readonly predicate: string;
+  readonly updates: [string, string][];
+}
+
 /**
- * The least that a Node server can do for a query: parse its body, call the engine, send the bytes. No authentication, no
- * catalog, no limits, no checks. Its figures are the ceiling of the comparison on this machine.
+ * The least that a Node server can do: parse a body, call the engine, send the bytes. No authentication, no catalog, no
+ * limits, no checks, no record of a write. Its figures are the ceiling of the comparison on this machine.
  */
-async function main([folder = '', name = '']: readonly string[]): Promise<void> {
+async function main([folder = '', ...names]: readonly string[]): Promise<void> {
   const connection = await openRawEngine(folder);
-  const table = await connection.openTable(name);
-  const server = createServer((request, response) => void answer(table, request, response));
+  const open = async (name: string) => [`/${name}`, await connection.openTable(name)] as const;
+  const tables = new Map<string, RawTable>(await Promise.all(names.map(open)));
+  const server = createServer((request, response) => {
+    const table = tables.get(request.url ?? '');
+    if (table !== undefined) void answer(table, request, response);
+  });
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
   if (typeof address === 'object') process.stdout.write(`listens on http://127.0.0.1:${address?.port}\n`);
@@ -27,7 +37,18 @@ async function main([folder = '', name = '']: readonly string[]): Promise<void> 
 async function answer(table: RawTable, request: IncomingMessage, response: ServerResponse): Promise<void> {
   const pieces: Buffer[] = [];
   for await (const piece of request) pieces.push(piece as Buffer);
-  const { filter, vector, k } = JSON.parse(Buffer.concat(pieces).toString()) as BareQuery;
+  const body = Buffer.concat(pieces);
+  if (request.headers['content-type'] === ARROW_FILE) await table.add(body, 'append');
+  else await answerJson(table, JSON.parse(body.toString()) as BareQuery | BareUpdate, response);
+  if (!response.headersSent) response.writeHead(200, { 'content-length': 2 }).end('{}');
+}
+
+async function answerJson(table: RawTable, body: BareQuery | BareUpdate, response: ServerResponse): Promise<void> {
+  if ('updates' in body) await table.update(body.predicate, body.updates);
+  else await answerQuery(table, body, response);
+}
+
+async function answerQuery(table: RawTable, { filter, vector, k }: BareQuery, response: ServerResponse): Promise<void> {
   const query = vector === undefined ? table.query() : table.query().nearestTo(Float32Array.from(vector));
   if (filter !== undefined) query.onlyIf(filter);
   if (k !== undefined) query.limit(k);

@@ -14,6 +14,7 @@ import { openArrowStream } from '../src/arrow/stream/checked-stream.ts';
 import type { ArrowLimits } from '../src/model/limits.ts';
 
 export const DIMENSION = 128;
+export const ARROW_FILE = 'application/vnd.apache.arrow.file';
 
 /** An Arrow stream in three parts: repeating the middle part gives any size. */
 export interface StreamParts {

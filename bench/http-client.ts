@@ -31,7 +31,10 @@ export class BareClient {
       this.#resolve = resolve;
       this.#reject = reject;
     });
+    // In one call of the system, as HTTP clients do.
+    this.#socket.cork();
     for (const part of Array.isArray(request) ? request : [request]) this.#socket.write(part as Buffer);
+    this.#socket.uncork();
     return reply;
   }
 

@@ -24,6 +24,7 @@ import { measureRecall } from './scenarios/recall.ts';
 import { compareQuery } from './scenarios/reads/query.ts';
 import { measureRepeat } from './scenarios/reads/repeat.ts';
 import { measureStart } from './scenarios/reads/start.ts';
+import { compareWriteCeiling } from './scenarios/write-ceiling.ts';
 import { compareUpdate, compareVersions } from './scenarios/update.ts';
 import type { Bench, Scenario } from './scenarios/scenario.ts';
 import { startServerProcess } from './server-process.ts';
@@ -47,6 +48,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   diff: measureDiff,
   start: measureStart,
   ceiling: compareCeiling,
+  'ceiling-writes': compareWriteCeiling,
   import: measureImport,
   list: compareList,
   maintenance: compareMaintenance,

@@ -1,12 +1,9 @@
-import { spawn } from 'node:child_process';
-import { join } from 'node:path';
-import { fileURLToPath } from 'node:url';
 import type { BareQuery } from '../../bare-server.ts';
 import { joinStream, makeStreamParts, toFile } from '../../data.ts';
 import { jsonRequest } from '../../http-client.ts';
 import { compare } from '../../measure.ts';
 import type { Comparison } from '../../measure.ts';
-import { readPort } from '../../server-process.ts';
+import { startBareServer } from '../bare-server-process.ts';
 import { expectSuccess, openClients, pick } from '../scenario.ts';
 import type { Bench } from '../scenario.ts';
 import { readThrough } from './query.ts';
@@ -23,13 +20,10 @@ export async function* compareCeiling(bench: Bench): AsyncGenerator<Comparison> 
   const table = await bench.raw.createTable(NAME, await toFile(joinStream(makeStreamParts(ROWS, 3), 1)), 'create');
   await table.createIndex(null, 'id', true);
   await table.createIndex(null, 'vec', true);
-  const bare = fileURLToPath(new URL('../../bare-server.js', import.meta.url));
-  const server = spawn(process.execPath, [bare, join(bench.folder, 'engine'), NAME], {
-    stdio: ['ignore', 'pipe', 'inherit'],
-  });
-  const clients = await openClients(await readPort(server), WORKERS);
+  const server = await startBareServer(bench, NAME);
+  const clients = await openClients(server.port, WORKERS);
   const ask = async (worker: number, query: BareQuery): Promise<void> =>
-    expectSuccess(await pick(clients, worker).send(jsonRequest('/', '', query)));
+    expectSuccess(await pick(clients, worker).send(jsonRequest(`/${NAME}`, '', query)));
   const vectors = makeVectors(SEARCHES, 11);
   let [sent, asked] = [0, 0];
   const eight = { goal: 0, workers: WORKERS, rounds: ROUNDS };
@@ -66,6 +60,6 @@ export async function* compareCeiling(bench: Bench): AsyncGenerator<Comparison> 
     engine: async () => readThrough(table.query()),
   });
   for (const client of clients) client.close();
-  server.kill();
+  server.close();
   table.close();
 }
