@@ -83,7 +83,8 @@ async function main(): Promise<void> {
     }
   } finally {
     await server.close();
-    await rm(folder, { recursive: true, force: true });
+    // The raw engine may still be writing.
+    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
   process.stdout.write(formatTable(results));
   await keep(results);

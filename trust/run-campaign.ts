@@ -46,7 +46,8 @@ export async function startCampaign({ name }: Planned, options: RunOptions): Pro
     clearTimeout(overdue);
     // A server that a campaign left behind ends with it.
     killGroup(child);
-    await rm(folder, { recursive: true, force: true, maxRetries: 5 });
+    // A process that was just killed may still write.
+    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
     const seconds = Math.round((performance.now() - startedAt) / 1000);
     const figures = heard.figures ?? didNotEnd(isOverdue ? `no, ended after ${minutesMax} min` : `no, ${how}`);
     const result: Result = { campaign: name, promise: heard.promise, seconds, figures, details: heard.details };

@@ -49,7 +49,7 @@ async function compareTables(tables: number, operations: number): Promise<Compar
   } finally {
     for (const client of clients) client.close();
     await server.close();
-    await rm(folder, { recursive: true, force: true });
+    await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });
   }
 }
 

@@ -1,3 +1,4 @@
+import { isDeepStrictEqual } from 'node:util';
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
 import type { CatalogContext } from '../context.ts';
 import { createIdAfter } from '../ids.ts';
@@ -67,14 +68,19 @@ export function createTransactionStore({ read, append, now, requireDurable }: Ca
       return read(async (sql) => readProperties(sql, id));
     },
 
-    /** Changes its properties, and records that as a transaction of the same table. `change` may refuse. */
+    /**
+     * Changes its properties, and records that as a transaction of the same table, unless they have these values already: a
+     * repeated request. `change` may refuse.
+     */
     async alter(
       { id, databaseId, tableId, path }: TransactionRecord,
       entry: CommitEntry,
       change: (properties: Properties) => Properties,
     ): Promise<Properties> {
       return append(async (sql) => {
-        const changed = change(await readProperties(sql, id));
+        const present = await readProperties(sql, id);
+        const changed = change(present);
+        if (isDeepStrictEqual(changed, present)) return present;
         const properties = JSON.stringify(changed);
         await sql
           .insertInto('transactionProperties')

@@ -99,6 +99,25 @@ suite('POST /v1/transaction/{id}/alter', () => {
     assert.deepEqual([transactions[0].operation, transactions[0].id], ['alter_transaction', [table]]);
   });
 
+  test('sent again after a lost reply changes nothing, and is recorded once; with the mode Fail it is a conflict', async () => {
+    const table = server.name();
+    const id = await committed(table);
+    const actions = [set({ key: 'a', value: '1' }), set({ key: 'b', value: '2', mode: 'Skip' }), unset({ key: 'c' })];
+    const count = async (): Promise<number> => {
+      const { transactions } = (await server.admin.get('/v1/transaction/list?newest_first=true&limit=10')).json;
+      return transactions.filter((each: { id: string[] }) => each.id.join('$') === table).length;
+    };
+    const first = await ask(id, 'alter', { actions });
+    const recorded = await count();
+    const again = await ask(id, 'alter', { actions });
+    assert.equal(again.status, 200, again.text);
+    assert.deepEqual(again.json.properties, first.json.properties);
+    assert.equal(await count(), recorded);
+    const failing = [set({ key: 'd', value: '1', mode: 'Fail' })];
+    assert.equal((await ask(id, 'alter', { actions: failing })).status, 200);
+    assertRefused(await ask(id, 'alter', { actions: failing }), conflict);
+  });
+
   test('applies all actions or none', async () => {
     const id = await committed(server.name());
     const alter = async (...actions: object[]) => ask(id, 'alter', { actions });
