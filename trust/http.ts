@@ -72,8 +72,8 @@ export class HttpClient {
     for (let tries = 1; ; tries += 1) {
       const reply = await this.#sendOnce(path, sent);
       // What may have been applied is not sent again without a key.
-      const isFull =
-        reply.status === 503 && reply.headers['retry-after'] !== undefined && !reply.text.includes('not known');
+      const isKnown = reply.json?.outcome === undefined;
+      const isFull = reply.status === 503 && reply.headers['retry-after'] !== undefined && isKnown;
       if (!isFull || tries >= this.#triesMax) return reply;
       await sleep(PAUSE_MILLISECONDS);
     }

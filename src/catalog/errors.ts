@@ -20,6 +20,7 @@ export function changeInDoubt(cause: unknown): ServiceError {
     hint: 'Check before you send the request again.',
     cause,
     retryAfterSeconds: RETRY_AFTER_SECONDS,
+    outcome: 'unknown',
   });
 }
 

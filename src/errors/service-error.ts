@@ -4,6 +4,8 @@ interface ServiceErrorOptions {
   /** For the log only: never leaves the process. */
   readonly cause?: unknown;
   readonly retryAfterSeconds?: number | undefined;
+  /** The request may have been applied. */
+  readonly outcome?: 'unknown';
 }
 
 /** The only error that callers see. `message` is public: one sentence that says what was wrong. `cause` is private. */
@@ -11,13 +13,15 @@ export class ServiceError extends Error {
   readonly kind: ErrorName;
   readonly hint: string | undefined;
   readonly retryAfterSeconds: number | undefined;
+  readonly outcome: 'unknown' | undefined;
 
-  constructor(kind: ErrorName, message: string, { hint, cause, retryAfterSeconds }: ServiceErrorOptions = {}) {
+  constructor(kind: ErrorName, message: string, { hint, cause, retryAfterSeconds, outcome }: ServiceErrorOptions = {}) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'ServiceError';
     this.kind = kind;
     this.hint = hint;
     this.retryAfterSeconds = retryAfterSeconds;
+    this.outcome = outcome;
   }
 
   get traits(): (typeof ERROR_KINDS)[ErrorName] {

@@ -124,5 +124,6 @@ export const ErrorBody = Type.Object({
   instance: Type.String({ description: 'Path of the resource that caused the error.' }),
   code: count('Lance error code.'),
   error: Type.String({ description: 'What went wrong, in one sentence.' }),
+  outcome: Type.Optional(Type.Literal('unknown', { description: 'Present if the request may have been applied.' })),
 });
 export type ErrorBody = Type.Static<typeof ErrorBody>;

@@ -18,6 +18,7 @@ export function inDoubt(cause: unknown): ServiceError {
     hint: 'Send the same request again, with the same Idempotency-Key if it has one: it is not applied twice.',
     cause,
     retryAfterSeconds: 1,
+    outcome: 'unknown',
   });
 }
 
@@ -28,6 +29,7 @@ export function orInDoubt(error: unknown): unknown {
     hint: 'Check before you send the request again.',
     cause: error,
     retryAfterSeconds: 1,
+    outcome: 'unknown',
   });
 }
 

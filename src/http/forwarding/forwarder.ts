@@ -265,7 +265,7 @@ async function drained(request: ClientRequest): Promise<void> {
 function replyLost(cause: unknown): ServiceError {
   const message = 'The node that owns the table sent no reply: it is not known whether the write was applied.';
   const hint = 'Check before you send it again; a request with an Idempotency-Key can be sent again unchanged.';
-  return new ServiceError('ServiceUnavailable', message, { hint, cause, retryAfterSeconds: 1 });
+  return new ServiceError('ServiceUnavailable', message, { hint, cause, retryAfterSeconds: 1, outcome: 'unknown' });
 }
 
 function ownerAway(cause: unknown): ServiceError {

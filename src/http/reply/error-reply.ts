@@ -26,6 +26,7 @@ export function toErrorReply(
     instance: path.slice(0, INSTANCE_CHARACTERS_MAX),
     code: error.traits.code,
     error: error.message,
+    ...(error.outcome === undefined ? {} : { outcome: error.outcome }),
   };
   return toJsonReply(status, headers, body);
 }

@@ -140,6 +140,7 @@ export async function publish(
         hint: 'Describe the table in a moment to find out.',
         cause: error,
         retryAfterSeconds: 5,
+        outcome: 'unknown',
       });
     }
     await discard(reservation, services);

@@ -185,7 +185,7 @@ export class TableSync {
         }
         if (performance.now() + pause > giveUpAt) {
           const message = `${SHORT_OF_RESOURCES} to sync the write. It is not known whether it was applied.`;
-          throw unavailable(message, SHORTAGE_SECONDS, error);
+          throw inDoubt(message, SHORTAGE_SECONDS, error);
         }
         await sleep(pause);
       }
@@ -203,7 +203,11 @@ const DISK_FAILED_SECONDS = 60;
 
 function notSynced(cause: unknown): ServiceError {
   const message = `The disk failed to store the write. It is not known whether it was applied. ${READ_ONLY}`;
-  return unavailable(message, DISK_FAILED_SECONDS, cause);
+  return inDoubt(message, DISK_FAILED_SECONDS, cause);
+}
+
+function inDoubt(message: string, retryAfterSeconds: number, cause: unknown): ServiceError {
+  return new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds, outcome: 'unknown' });
 }
 
 function unavailable(message: string, retryAfterSeconds: number, cause?: unknown): ServiceError {

@@ -141,5 +141,6 @@ function stillInDoubt(): ServiceError {
   return new ServiceError('ServiceUnavailable', 'It is not known yet whether the same request was applied before.', {
     hint: 'Try again later: the server is finding out.',
     retryAfterSeconds: 1,
+    outcome: 'unknown',
   });
 }

@@ -124,6 +124,7 @@ suite('a tag', () => {
     await writeFile(join(server.folder, directory, '_refs'), '');
     const answer = await ask(table, 'tags/create', { tag: 'v1', version: 1 });
     assertRefused(answer, { status: 503, code: CODE.unavailable, detail: /not known whether the change was made/ });
+    assert.equal(answer.json.outcome, 'unknown');
   });
 
   test('has a name that is safe, whatever the operation', async () => {

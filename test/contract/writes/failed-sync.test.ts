@@ -23,13 +23,16 @@ suite('a disk that does not sync', () => {
     disk.fails = false;
     assert.equal(failed.status, 503, failed.text);
     assert.match(failed.json.detail, /not known whether it was applied/);
+    assert.equal(failed.json.outcome, 'unknown');
     assert.doesNotMatch(failed.text, /EIO|secret/);
     const again = await server.admin.post(`${table.at}/update`, update);
     assert.equal(again.status, 503);
     assert.match(again.json.detail, /not known yet whether the same request was applied/);
+    assert.equal(again.json.outcome, 'unknown');
     const next = await server.admin.post(`${table.at}/update`, { updates: [['id', 'id + 1']] });
     assert.equal(next.status, 503);
     assert.match(next.json.detail, /read-only until the server restarts/);
+    assert.equal(next.json.outcome, undefined, 'it was clearly refused');
     assert.equal((await server.admin.post(`${table.at}/count_rows`, {})).text, '3');
     assert.equal((await server.admin.post(`${table.at}/drop`, {})).status, 200);
   });

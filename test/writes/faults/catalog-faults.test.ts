@@ -100,6 +100,7 @@ test('a rename that was committed but could not be synced says that it may have 
   server.faults.clear();
   assert.equal(answer.status, 503, answer.text);
   assert.match(answer.text, /not known whether the change was made/);
+  assert.equal(answer.json.outcome, 'unknown');
   const found = await Promise.all(
     ['before', 'after'].map(async (table) => (await server.client.post(`/v1/table/${table}/exists`, {})).status),
   );
