@@ -1,4 +1,4 @@
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import type { Session } from './session.ts';
 
 export interface Route {
@@ -31,16 +31,25 @@ export function toHash(
   return `#/${path}${search === '' ? '' : `?${search}`}`;
 }
 
+const routed = new Set<() => void>();
+
+/** The browser tells of the change later, when the next click may already be handled: it is drawn at once. */
 export function go(hash: string): void {
   location.hash = hash;
+  for (const listener of routed) listener();
 }
 
 export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash);
-  useEffect(() => {
+  // Not after the paint: a change until then would be missed.
+  useLayoutEffect(() => {
     const onChange = (): void => setHash(location.hash);
     addEventListener('hashchange', onChange);
-    return () => removeEventListener('hashchange', onChange);
+    routed.add(onChange);
+    return () => {
+      removeEventListener('hashchange', onChange);
+      routed.delete(onChange);
+    };
   }, []);
   return readRoute(hash);
 }

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../../src/client/api-client.ts';
 import type { NamespacePath } from '../../../src/model/identifier.ts';
 import { pageOfNamespaces, pageOfTables } from '../api.ts';
 import { createContext } from 'preact';
-import { useContext, useEffect, useState } from 'preact/hooks';
+import { useContext, useLayoutEffect, useState } from 'preact/hooks';
 
 /** The loaded part of a namespace. */
 export interface Inside {
@@ -29,6 +29,8 @@ const UNKNOWN: Inside = {
 export class TreeStore {
   readonly #client: ApiClient;
   readonly #insides = new Map<string, Inside>();
+  /** The newest load of each namespace: results of earlier ones are outdated. */
+  readonly #loads = new Map<string, symbol>();
   readonly #open = new Set<string>(['']);
   readonly #listeners = new Set<() => void>();
 
@@ -82,6 +84,11 @@ export class TreeStore {
   }
 
   async #load(namespace: NamespacePath, known: Inside): Promise<void> {
+    const load = Symbol('load');
+    this.#loads.set(keyOf(namespace), load);
+    const change = (inside: Inside): void => {
+      if (this.#loads.get(keyOf(namespace)) === load) this.#change(namespace, inside);
+    };
     const isFirst = known.namespaces.length === 0 && known.tables.length === 0;
     try {
       const [namespaces, tables] = await Promise.all([
@@ -92,7 +99,7 @@ export class TreeStore {
           ? pageOfTables(this.#client, namespace, { limit: PAGE_NAMES, after: known.nextTable })
           : NO_PAGE,
       ]);
-      this.#change(namespace, {
+      change({
         namespaces: [...known.namespaces, ...namespaces.names],
         tables: [...known.tables, ...tables.names],
         nextNamespace: namespaces.next,
@@ -101,7 +108,7 @@ export class TreeStore {
         error: undefined,
       });
     } catch (error) {
-      this.#change(namespace, { ...known, isLoading: false, error });
+      change({ ...known, isLoading: false, error });
     }
   }
 
@@ -128,6 +135,7 @@ export function useTree(): TreeStore {
   const store = useContext(TreeContext);
   if (store === undefined) throw new Error('Only components of the view of tables read the tree.');
   const [, setRound] = useState(0);
-  useEffect(() => store.subscribe(() => setRound((before) => before + 1)), [store]);
+  // Not after the paint: what is loaded until then would be missed.
+  useLayoutEffect(() => store.subscribe(() => setRound((before) => before + 1)), [store]);
   return store;
 }

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { ApiClient } from '../../../src/client/api-client.ts';
 import { listBranches } from '../../../src/client/history.ts';
 import { describeTable } from '../../../src/client/tables.ts';
@@ -15,7 +15,7 @@ import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Empty, Skeleton } from '../parts/states.tsx';
 import { TableForm } from '../parts/forms/table-form.tsx';
-import { useDocumentTitle, useLoad } from '../parts/use-load.ts';
+import { useDocumentTitle, useDraft, useLoad } from '../parts/use-load.ts';
 import { go, toHash } from '../router.ts';
 import type { ViewProps } from '../router.ts';
 import { ChangeFields } from './change-fields.tsx';
@@ -91,9 +91,8 @@ function Bench({ table, query, columns, branches }: BenchProps): JSX.Element {
   const client = useClient();
   const address = query.toString();
   const asked = readChange(query);
-  const [draft, setDraft] = useState(asked);
+  const [draft, setDraft] = useDraft(asked, address);
   const [round, setRound] = useState(0);
-  useEffect(() => setDraft(readChange(query)), [address]);
   const gap = findGap(draft);
   const preview = useLoad(
     async () => (findGap(asked) === undefined ? previewChange(client, table, asked, columns) : undefined),

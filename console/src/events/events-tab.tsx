@@ -1,9 +1,10 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { formatMoment } from '../parts/format.ts';
 import { Badge, Empty, Skeleton } from '../parts/states.tsx';
+import { useDraft } from '../parts/use-load.ts';
 import { go, toHash } from '../router.ts';
 import { CommitLine } from './commit-line.tsx';
 import { EVENTS_MAX } from './kept-events.ts';
@@ -13,8 +14,7 @@ import type { FollowedEvents } from './use-events.ts';
 /** The commits of the database, or of a part of it, as they happen. */
 export function EventsTab({ query }: { readonly query: URLSearchParams }): JSX.Element {
   const below = toPath(query.get('of') ?? '');
-  const [typed, setTyped] = useState(below.join('/'));
-  useEffect(() => setTyped(below.join('/')), [below.join('/')]);
+  const [typed, setTyped] = useDraft(below.join('/'));
   const [isPaused, setIsPaused] = useState(false);
   const followed = useEvents(below, isPaused);
   const { events } = followed;

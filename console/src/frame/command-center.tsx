@@ -1,5 +1,5 @@
 import type { ComponentType, JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
 import type { PaletteProps } from './palette.tsx';
 
 export type Command = 'palette' | 'shortcuts' | undefined;
@@ -13,7 +13,7 @@ interface CommandCenterProps {
 
 /** Listens for the shortcuts of the whole page, and loads what they open on first use. */
 export function CommandCenter({ command, database, onCommand, onSignOut }: CommandCenterProps): JSX.Element | null {
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onKeyDown = (event: KeyboardEvent): void => {
       const asked = commandOf(event);
       if (asked === undefined) return;

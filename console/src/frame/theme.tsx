@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 
 const THEMES = ['system', 'light', 'dark'] as const;
@@ -44,7 +44,7 @@ function themeAfter(theme: Theme): Theme {
 
 export function ThemeSwitch(): JSX.Element {
   const [theme, setTheme] = useState(storedTheme);
-  useEffect(() => {
+  useLayoutEffect(() => {
     const onChange = (): void => setTheme(storedTheme());
     addEventListener(CHANGED, onChange);
     return () => removeEventListener(CHANGED, onChange);

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useRef, useState } from 'preact/hooks';
+import { useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { Icon } from '../parts/icon.tsx';
 import { toHash } from '../router.ts';
@@ -22,7 +22,7 @@ interface TopBarProps {
 export function TopBar({ view, database, onDatabase, onPalette, onSignOut }: TopBarProps): JSX.Element {
   const [isOpen, setIsOpen] = useState(false);
   const header = useRef<HTMLElement>(null);
-  useEffect(() => {
+  useLayoutEffect(() => {
     if (isOpen) header.current?.querySelector<HTMLElement>('nav a')?.focus();
   }, [isOpen]);
   const onKeyDown = (event: KeyboardEvent): void => {

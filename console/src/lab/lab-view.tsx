@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useLayoutEffect, useMemo, useState } from 'preact/hooks';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { useClient } from '../api.ts';
 import { CopyAs } from '../code/copy-as.tsx';
@@ -9,7 +9,7 @@ import { copyText } from '../parts/copy-text.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { Skeleton } from '../parts/states.tsx';
 import { TableForm } from '../parts/forms/table-form.tsx';
-import { useDocumentTitle, useLoad } from '../parts/use-load.ts';
+import { useDocumentTitle, useDraft, useLoad } from '../parts/use-load.ts';
 import { go, toHash } from '../router.ts';
 import type { ViewProps } from '../router.ts';
 import { TABS, readForm, toParameters, withSettings } from './form/lab-form.ts';
@@ -83,11 +83,10 @@ function Bench({ table, query, database, facts, onTableChanged }: BenchProps): J
   const client = useClient();
   const address = query.toString();
   const asked = useMemo(() => readForm(query), [address]);
-  const [draft, setDraft] = useState<LabForm>(asked);
   const [round, setRound] = useState(0);
   const lab: Lab = useMemo(() => ({ client, table, facts }), [client, facts]);
   // The URL holds the query that ran: links, reload and back run it again.
-  useEffect(() => setDraft(asked), [asked]);
+  const [draft, setDraft] = useDraft(asked);
   const ran = useLoad<Ran>(async () => ({ form: asked, outcome: await runLab(lab, asked) }), [lab, address, round]);
   useRecent({ database, table }, ran.value);
   const run = (changed: LabForm): void => {
@@ -171,7 +170,8 @@ function LabBar({ lab, database, asked, draft, onTab }: LabBarProps): JSX.Elemen
 
 /** Keeps queries that ran, apart from the one that the lab opens with. */
 function useRecent(where: { readonly database: string; readonly table: TablePath }, ran: Ran | undefined): void {
-  useEffect(() => {
+  // Not after the paint: the page may be left before.
+  useLayoutEffect(() => {
     const parameters = ran === undefined ? {} : toParameters(ran.form);
     if (Object.keys(parameters).length > 0) rememberRecent({ ...where, parameters, at: Date.now() });
   }, [ran]);

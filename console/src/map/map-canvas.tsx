@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useEffect, useLayoutEffect, useMemo, useRef, useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
+import { useDraft } from '../parts/use-load.ts';
 import { drawMap } from './draw-map.ts';
 import type { Scene } from './draw-map.ts';
 import { findPoint, fitViewport, panViewport, toPixel, zoomViewport } from './viewport.ts';
@@ -23,10 +24,9 @@ export function MapCanvas({ scene, label, onSelect, tooltip }: MapCanvasProps): 
   const size = useSize(canvas);
   useTheme();
   const whole = useMemo(() => fitViewport(scene.places, size), [scene.places, size]);
-  const [moved, setMoved] = useState<Viewport>();
-  const [hovered, setHovered] = useState<number>();
+  const [moved, setMoved] = useDraft<Viewport | undefined>(undefined, scene.places);
+  const [hovered, setHovered] = useDraft<number | undefined>(undefined, scene.places);
   const view = moved ?? whole;
-  useEffect(() => (setMoved(undefined), setHovered(undefined)), [scene.places]);
   useLayoutEffect(() => {
     if (canvas.current !== null) drawMap(canvas.current, { ...scene, hovered }, view, size);
   });

@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo, useState } from 'preact/hooks';
 import { queryRows } from '../../../src/client/rows.ts';
 import type { JsonRow, JsonValue } from '../../../src/client/rows.ts';
 import { formatShare } from '../../../src/plans/format-figure.ts';
@@ -11,7 +11,7 @@ import { ErrorBox } from '../parts/error-box.tsx';
 import { formatCount, formatCountOf } from '../parts/format.ts';
 import { Cell, toNumbers, toText } from '../parts/grid/cell.tsx';
 import { Empty, Meter } from '../parts/states.tsx';
-import { useLoad } from '../parts/use-load.ts';
+import { useDraft, useLoad } from '../parts/use-load.ts';
 import { toColouring } from './colouring.ts';
 import { MapCanvas } from './map-canvas.tsx';
 import { MapLegend } from './map-legend.tsx';
@@ -65,8 +65,7 @@ type DrawnMapProps = LabQuery & { readonly mapped: MappedSample };
 
 function DrawnMap({ lab, form, mapped }: DrawnMapProps): JSX.Element {
   const { sample, places } = mapped;
-  const [selected, setSelected] = useState<number>();
-  useEffect(() => setSelected(undefined), [sample]);
+  const [selected, setSelected] = useDraft<number | undefined>(undefined, sample);
   const rows = useMemo(() => new MapRows(lab, form, sample), [sample]);
   const colouring = useMemo(() => toColouring(sample.colours, form.colour !== ''), [sample]);
   const query = useMemo(

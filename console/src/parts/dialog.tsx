@@ -1,5 +1,5 @@
 import type { ComponentChildren, JSX, RefObject } from 'preact';
-import { useEffect, useId, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { ErrorBox } from './error-box.tsx';
 import { TextField } from './forms/field.tsx';
@@ -19,7 +19,8 @@ interface Modal {
 export function useModal(onClosed: () => void): readonly [modal: Modal, close: () => void] {
   const ref = useRef<HTMLDialogElement>(null);
   const isClosed = useRef(false);
-  useEffect(() => ref.current?.showModal(), []);
+  // Before the dialog is painted: the next key is for it.
+  useLayoutEffect(() => ref.current?.showModal(), []);
   const close = (): void => {
     if (isClosed.current) return;
     isClosed.current = true;

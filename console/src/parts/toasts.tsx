@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useState } from 'preact/hooks';
+import { useLayoutEffect, useState } from 'preact/hooks';
 import { Button } from './button.tsx';
 import { wordsOf } from './error-box.tsx';
 import { closeToast, shownToasts, subscribeToasts, toast } from './toast-store.ts';
@@ -14,7 +14,8 @@ export function toastError(error: unknown): void {
 
 export function Toasts(): JSX.Element {
   const [, setRound] = useState(0);
-  useEffect(() => subscribeToasts(() => setRound((before) => before + 1)), []);
+  // Not after the paint: what is shown until then would be missed.
+  useLayoutEffect(() => subscribeToasts(() => setRound((before) => before + 1)), []);
   return (
     <div class="toasts" role="status" aria-live="polite">
       {shownToasts().map(({ id, text, kind, action }) => (

@@ -1,4 +1,4 @@
-import { useCallback, useEffect, useState } from 'preact/hooks';
+import { useCallback, useEffect, useRef, useState } from 'preact/hooks';
 
 export interface Load<Value> {
   /** The last value, kept while a newer one loads. */
@@ -11,7 +11,8 @@ export interface Load<Value> {
 interface State<Value> {
   readonly value: Value | undefined;
   readonly error: unknown;
-  readonly isLoading: boolean;
+  /** Those of the value or error; absent while newer ones load. */
+  readonly inputs?: readonly unknown[];
 }
 
 /** Loads on mount and when `inputs` change; ignores outdated results. `start` is the value until the first result. */
@@ -20,19 +21,22 @@ export function useLoad<Value>(
   inputs: readonly unknown[],
   start?: Value,
 ): Load<Value> {
-  const [state, setState] = useState<State<Value>>({ value: start, error: undefined, isLoading: true });
+  const [state, setState] = useState<State<Value>>({ value: start, error: undefined });
   const [round, setRound] = useState(0);
+  const wanted = [...inputs, round];
   useEffect(() => {
     const unmounted = new AbortController();
-    setState((before) => (before.isLoading ? before : { ...before, isLoading: true }));
+    setState((before) => (before.inputs === undefined ? before : { value: before.value, error: before.error }));
     load(unmounted.signal).then(
-      (value) => unmounted.signal.aborted || setState({ value, error: undefined, isLoading: false }),
-      (error: unknown) => unmounted.signal.aborted || setState({ value: undefined, error, isLoading: false }),
+      (value) => unmounted.signal.aborted || setState({ value, error: undefined, inputs: wanted }),
+      (error: unknown) => unmounted.signal.aborted || setState({ value: undefined, error, inputs: wanted }),
     );
     return () => unmounted.abort();
-  }, [...inputs, round]);
+  }, wanted);
   const reload = useCallback(() => setRound((before) => before + 1), []);
-  return { ...state, reload };
+  // Also in the frame before the effect: no result of earlier inputs is taken for one of these.
+  const isLoading = state.inputs?.every((input, index) => Object.is(input, wanted[index])) !== true;
+  return { value: state.value, error: state.error, isLoading, reload };
 }
 
 interface Task {
@@ -53,6 +57,22 @@ export function useTask(work: () => Promise<void>): Task {
     );
   };
   return { ...state, run };
+}
+
+/**
+ * What the user typed, until `key` changes: then `given` again. Decided while drawing and not in an effect after it,
+ * which would overwrite what was typed in between.
+ */
+export function useDraft<Value>(given: Value, key: unknown = given): readonly [Value, (value: Value) => void] {
+  const kept = useRef({ key, value: given });
+  const [, setRound] = useState(0);
+  if (kept.current.key !== key) kept.current = { key, value: given };
+  const change = (value: Value): void => {
+    if (kept.current.key === key && Object.is(kept.current.value, value)) return;
+    kept.current = { key, value };
+    setRound((before) => before + 1);
+  };
+  return [kept.current.value, change];
 }
 
 export function useDocumentTitle(title: string): void {

@@ -104,7 +104,11 @@ function useCells<Row>({ rows, columns, onOpen, onKey }: DataGridProps<Row>, dra
     if (row === undefined || column === undefined) return;
     onKey?.(event, row, column);
     if (event.defaultPrevented) return;
-    if (event.key === 'Enter') onOpen?.(row, column);
+    if (event.key === 'Enter') {
+      // Else the key would also press the button that gets the focus in what is opened.
+      event.preventDefault();
+      onOpen?.(row, column);
+    }
     const next = moveInGrid(event, active, { rows: drawn, columns: columns.length });
     if (next === undefined) return;
     event.preventDefault();

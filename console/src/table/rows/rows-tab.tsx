@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useMemo, useState } from 'preact/hooks';
+import { useMemo } from 'preact/hooks';
 import { VIEW_PROPERTY } from '../../../../src/model/derived/view.ts';
 import { CopyAs } from '../../code/copy-as.tsx';
 import { loadHash, readAt, readRowsPage, tableHash } from '../../links.ts';
@@ -10,6 +10,7 @@ import { SqlBox } from '../../parts/forms/sql-box.tsx';
 import { listFields } from '../../parts/grid/field-type.ts';
 import { Pager } from '../../parts/grid/pager.tsx';
 import { Empty, Skeleton } from '../../parts/states.tsx';
+import { useDraft } from '../../parts/use-load.ts';
 import { go } from '../../router.ts';
 import { usePermissions } from '../../who.tsx';
 import type { DescribedTable, TabProps } from '../described-table.ts';
@@ -24,8 +25,7 @@ import { PAGE_ROWS, toPageQuery, useRows } from './use-rows.ts';
 export function RowsTab({ table, query, onChanged }: TabProps): JSX.Element {
   const { filter = '', sort, page: number = 1 } = readRowsPage(query);
   const offset = (number - 1) * PAGE_ROWS;
-  const [typed, setTyped] = useState(filter);
-  useEffect(() => setTyped(filter), [filter]);
+  const [typed, setTyped] = useDraft(filter);
   const editing = useEditing(table, onChanged);
   const { page, count, shown, isFilterFault } = useRows(table, { filter, sort, offset, isPinned: editing.isOn });
   // The URL holds the state: links, reload and back show the same rows.
@@ -108,7 +108,7 @@ interface EditSwitchProps {
 }
 
 function EditSwitch({ table, editing }: EditSwitchProps): JSX.Element {
-  const { isOn, edits, setOn } = editing;
+  const { isOn, isStarting, edits, setOn } = editing;
   const refusals = usePermissions(table.path);
   return (
     <Button
@@ -116,7 +116,8 @@ function EditSwitch({ table, editing }: EditSwitchProps): JSX.Element {
       isPressed={isOn}
       isDisabled={isOn && countEdits(edits) > 0}
       refusal={findReason(table) ?? refusals.write}
-      onClick={() => setOn(!isOn)}
+      // A disabled button would lose the focus.
+      onClick={() => (isStarting ? undefined : setOn(!isOn))}
     >
       {isOn ? 'Stop editing' : 'Edit'}
     </Button>

@@ -53,7 +53,9 @@ export function useRows(table: DescribedTable, { filter, sort, offset, isPinned 
   );
   const isFilterFault = filter !== '' && isRefused(page.error);
   const last = useRef<{ readonly page: PageOfRows; readonly count: number | undefined }>(undefined);
-  if (page.value !== undefined) last.current = { page: page.value, count: count.value };
+  // Not while a page loads: its count may already be refused.
+  if (page.value !== undefined && (!page.isLoading || last.current === undefined))
+    last.current = { page: page.value, count: count.value };
   const kept = isFilterFault ? last.current : undefined;
   return { page, count: kept?.count ?? count.value, shown: page.value ?? kept?.page, isFilterFault };
 }

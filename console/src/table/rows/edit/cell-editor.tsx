@@ -1,5 +1,5 @@
 import type { JSX } from 'preact';
-import { useEffect, useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
 import type { JsonValue } from '../../../../../src/client/rows.ts';
 import { Button } from '../../../parts/button.tsx';
 import { FormDialog } from '../../../parts/dialog.tsx';
@@ -90,7 +90,7 @@ function focusCell(element: HTMLElement | null): void {
 
 function FlagEditor({ field, value, onSave, onClose }: CellEditorProps): JSX.Element {
   const select = useRef<HTMLSelectElement>(null);
-  useEffect(() => select.current?.focus(), []);
+  useLayoutEffect(() => select.current?.focus(), []);
   const choose = (text: string): void => {
     onSave(text === '' ? null : text === 'true');
     focusCell(select.current);

@@ -20,6 +20,8 @@ export interface OpenedCell {
 
 export interface Editing {
   readonly isOn: boolean;
+  /** Editing begins as soon as the types of the columns are read. */
+  readonly isStarting: boolean;
   readonly edits: PendingEdits;
   /** Grid keys of the chosen rows. */
   readonly chosen: ReadonlySet<string>;
@@ -42,13 +44,14 @@ export interface Editing {
 /** Collects edits of rows until they are applied or discarded. */
 export function useEditing(table: DescribedTable, onChanged: () => void): Editing {
   const drafts = useDrafts(table);
-  const [isOn, setIsOn] = useState(drafts.found !== undefined);
+  const [isWanted, setIsWanted] = useState(drafts.found !== undefined);
   const [edits, setEdits] = useState(drafts.found ?? NO_EDITS);
   useEffect(() => drafts.keep(edits), [edits]);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [cell, openCell] = useState<OpenedCell>();
   const target = useTarget(table);
-  const format = useFormat(target, table.version, isOn);
+  const format = useFormat(target, table.version, isWanted);
+  const isReady = format.value !== undefined || format.error !== undefined;
   useUnloadWarning(countEdits(edits) > 0);
   const [run, setRun] = useState<{ readonly isBusy: boolean; readonly error?: unknown }>({ isBusy: false });
   const clear = (): void => {
@@ -79,14 +82,15 @@ export function useEditing(table: DescribedTable, onChanged: () => void): Editin
     setEdits(next);
   };
   return {
-    isOn,
+    isOn: isWanted && isReady,
+    isStarting: isWanted && !isReady,
     edits,
     chosen,
     cell,
     isBusy: run.isBusy,
     error: run.error ?? format.error,
     setOn: (next) => {
-      setIsOn(next);
+      setIsWanted(next);
       clear();
       onChanged();
     },
