@@ -6,6 +6,7 @@ import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { takePicture } from '../support/console.ts';
 import { openConsole } from '../support/console-page.ts';
+import { whenSettled } from '../support/page-state.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -134,6 +135,7 @@ suite('access', { skip: noBrowser }, () => {
         const { page } = own;
         await page.goto(`${server.url}/ui/#/access/quotas`);
         await page.getByRole('row', { name: json.principal }).waitFor();
+        await whenSettled(page);
         assert.equal(await page.getByRole('alert').count(), 0);
         assert.equal(await page.getByRole('button', { name: /Set a quota|^Change|^Remove/ }).count(), 0);
         return await page.getByRole('row').allInnerTexts();

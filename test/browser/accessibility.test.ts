@@ -7,25 +7,34 @@ import { fillShop } from '../support/console.ts';
 import { openConsole } from '../support/console-page.ts';
 import { CONSOLE_VIEWS, PRODUCTS } from '../support/console-views.ts';
 import { auditDrawings, auditFocus, auditPage } from '../support/page-audit.ts';
+import { becomes, whenSettled } from '../support/page-state.ts';
 import { ADMIN_KEY, startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
 let server: TestServer;
 let browser: Browser;
 
+const DIALOG = 'dialog[open]';
+const POPOVER = '.popover .panel';
+
 /** Dialogs and panels, by the button that opens them. */
-const PANELS: readonly (readonly [name: string, address: string, button: string])[] = [
-  ['a new namespace', '', 'New namespace'],
-  ['a new index', `${PRODUCTS}?tab=indexes`, 'Build an index'],
-  ['help on filters', PRODUCTS, 'Help on filters'],
-  ['the choice of a version', PRODUCTS, 'main · latest'],
-  ['metadata in place', `${PRODUCTS}?tab=schema`, 'Add metadata to price'],
-  ['a query as code', 'lab/shop/products?search=vector', 'Copy as code'],
-  ['saved and recent queries', 'lab/shop/products?search=vector', 'Queries'],
-  ['a new key', 'access', 'New key'],
-  ['a role', 'access/grants', 'Grant a role'],
-  ['the account', '', 'administrator'],
-  ['the palette', '', 'Search tables and actions'],
+const PANELS: readonly (readonly [name: string, address: string, button: string, panel: string])[] = [
+  ['a new namespace', '', 'New namespace', DIALOG],
+  ['a new index', `${PRODUCTS}?tab=indexes`, 'Build an index', DIALOG],
+  ['help on filters', PRODUCTS, 'Help on filters', POPOVER],
+  ['the choice of a version', PRODUCTS, 'main · latest', POPOVER],
+  [
+    'metadata in place',
+    `${PRODUCTS}?tab=schema`,
+    'Add metadata to price',
+    '[aria-label="Name of new metadata of price"]',
+  ],
+  ['a query as code', 'lab/shop/products?search=vector', 'Copy as code', DIALOG],
+  ['saved and recent queries', 'lab/shop/products?search=vector', 'Queries', POPOVER],
+  ['a new key', 'access', 'New key', DIALOG],
+  ['a role', 'access/grants', 'Grant a role', DIALOG],
+  ['the account', '', 'administrator', POPOVER],
+  ['the palette', '', 'Search tables and actions', DIALOG],
 ];
 
 suite('for those who use a keyboard or a screen reader, or see less well', { skip: noBrowser }, () => {
@@ -66,11 +75,15 @@ suite('for those who use a keyboard or a screen reader, or see less well', { ski
     }
   });
 
-  for (const [name, address, button] of PANELS) {
+  for (const [name, address, button, panel] of PANELS) {
     test(`${name}: what a button opens breaks no accessibility rule`, async () => {
       const { page } = browser;
       await open(address);
-      await page.getByRole('button', { name: button }).first().click();
+      const opener = page.getByRole('button', { name: button }).first();
+      await opener.waitFor();
+      await whenSettled(page);
+      await opener.click();
+      await page.locator(panel).first().waitFor();
       assert.deepEqual(await auditPage(page), []);
     });
   }
@@ -100,6 +113,7 @@ suite('for those who use a keyboard or a screen reader, or see less well', { ski
       while ((await marked.innerText()).trim() !== 'products') await page.keyboard.press('ArrowDown');
       await page.keyboard.press('Enter');
       await page.getByRole('grid').waitFor();
+      await whenSettled(page);
       await tabTo('[role=gridcell]');
       await page.keyboard.press('ArrowDown');
       await page.keyboard.press('ArrowRight');
@@ -109,7 +123,7 @@ suite('for those who use a keyboard or a screen reader, or see less well', { ski
       assert.deepEqual(await auditPage(page), []);
       for (let stops = 0; stops < 6; stops += 1) {
         await page.keyboard.press('Tab');
-        assert.equal(await page.locator('main :focus:not(dialog *)').count(), 0, 'the focus left the dialog');
+        await becomes(async () => page.locator('main :focus:not(dialog *)').count(), 0);
       }
       await page.keyboard.press('Escape');
       await dialog.waitFor({ state: 'detached' });

@@ -6,6 +6,7 @@ import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { takePicture } from '../support/console.ts';
 import { openConsole } from '../support/console-page.ts';
+import { eventually } from '../support/eventually.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -105,6 +106,7 @@ suite('activity', { skip: noBrowser }, () => {
     await page.waitForFunction(
       `document.querySelector('figure:last-of-type path.line').getAttribute('d').includes('L')`,
     );
+    await page.waitForFunction(`JSON.parse(sessionStorage.getItem('tiltyard-activity')).points.length > 1`);
     await page.route('**/metrics', async () => new Promise<void>(() => {}));
     await page.reload();
     await chart('Memory').waitFor();
@@ -127,7 +129,10 @@ suite('activity', { skip: noBrowser }, () => {
     await page.reload();
     await chart('Requests').waitFor();
     await page.clock.runFor(6000);
-    assert.ok(asked >= 4, `asked ${asked} times`);
+    await eventually(
+      async () => asked >= 4,
+      () => `asked ${asked} times`,
+    );
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('Paused').waitFor();
     const before = asked;

@@ -5,6 +5,7 @@ import { noBrowser, openBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { fillShop, signIn, takePicture } from '../support/console.ts';
+import { whenSettled } from '../support/page-state.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -43,14 +44,15 @@ test('the tree is walked with the keyboard alone', { skip: noBrowser }, async ()
   const { page } = browser;
   await page.getByRole('tree').focus();
   await page.keyboard.press('Home');
+  const archive = page.getByRole('treeitem', { name: 'archive' });
   await page.keyboard.press('ArrowRight');
-  assert.equal(await page.getByRole('treeitem', { name: 'archive' }).getAttribute('aria-expanded'), 'true');
+  await archive.and(page.locator('[aria-expanded=true]')).waitFor();
   await page.keyboard.press('ArrowLeft');
-  assert.equal(await page.getByRole('treeitem', { name: 'archive' }).getAttribute('aria-expanded'), 'false');
+  await archive.and(page.locator('[aria-expanded=false]')).waitFor();
   await page.keyboard.press('End');
   await page.keyboard.press('Enter');
   await page.getByRole('heading', { name: 'readings' }).waitFor();
-  assert.equal(await page.getByRole('treeitem', { name: 'readings' }).getAttribute('aria-selected'), 'true');
+  await page.getByRole('treeitem', { name: 'readings', selected: true }).waitFor();
 });
 
 test('a name is found wherever it stands', { skip: noBrowser }, async () => {
@@ -84,12 +86,16 @@ test('a namespace is created, and dropped after its name was typed', { skip: noB
 test('a table is renamed and dropped, and the tree follows', { skip: noBrowser }, async () => {
   const { page } = browser;
   await page.goto(`${server.url}/ui/#/table/shop/returns`);
+  await page.getByRole('heading', { name: 'returns' }).waitFor();
+  // Nothing asks for the table by its old name any more.
+  await whenSettled(page);
   await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('button', { name: 'Rename or move' }).click();
   await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('refunds');
   await page.getByRole('button', { name: 'Rename', exact: true }).click();
   await page.getByRole('heading', { name: 'refunds' }).waitFor();
   await page.getByRole('treeitem', { name: 'refunds' }).waitFor();
+  await whenSettled(page);
   await page.getByRole('button', { name: 'More' }).click();
   await page.getByRole('button', { name: 'Drop …' }).click();
   await page.getByLabel('Type refunds to confirm').fill('refunds');

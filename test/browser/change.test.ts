@@ -6,6 +6,7 @@ import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { takePicture } from '../support/console.ts';
 import { openConsole } from '../support/console-page.ts';
+import { becomes } from '../support/page-state.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -108,7 +109,7 @@ suite('changing rows', { skip: noBrowser }, () => {
     const button = page.getByRole('button', { name: 'Delete exactly these 3 rows' });
     await button.waitFor();
     await page.getByRole('textbox', { name: 'Rows where' }).fill('id < 30');
-    assert.equal(await button.isDisabled(), true);
+    await becomes(async () => button.isDisabled(), true);
   });
 
   test('nothing in the page complained', () => {

@@ -6,6 +6,7 @@ import { buildSite } from '../docs/built-site.ts';
 import type { BuiltSite } from '../docs/built-site.ts';
 import { noBrowser, openBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
+import { becomes } from '../support/page-state.ts';
 
 let site: BuiltSite;
 let browser: Browser;
@@ -34,8 +35,7 @@ test('the documentation is searched from the file system, and a result is follow
   await page.keyboard.press('/');
   await page.keyboard.type('chunkBytes');
   const first = page.getByRole('option').first();
-  await first.waitFor();
-  assert.match(await first.innerText(), /arrow\.chunkBytes/);
+  await first.filter({ hasText: 'arrow.chunkBytes' }).waitFor();
   await page.keyboard.press('Enter');
   await page.waitForURL(/settings\.html#arrowchunkbytes$/);
   const row = page.locator('tr:target');
@@ -59,9 +59,8 @@ test('a list is filtered as one types', { skip: noBrowser }, async () => {
   const { page } = browser;
   await open('errors.html');
   await page.getByLabel('Filter the list').fill('413');
-  assert.deepEqual(await page.locator('.long-table tbody tr:visible td:first-child').allInnerTexts(), [
-    'PayloadTooLarge',
-  ]);
+  const shown = page.locator('.long-table tbody tr:visible td:first-child');
+  await becomes(async () => shown.allInnerTexts(), ['PayloadTooLarge']);
 });
 
 test('the theme follows the system until it is chosen, and the choice is kept', { skip: noBrowser }, async () => {

@@ -7,6 +7,7 @@ import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { PRODUCTS, takePicture } from '../support/console.ts';
 import { openConsole } from '../support/console-page.ts';
+import { becomes } from '../support/page-state.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -41,8 +42,8 @@ suite('the lab', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'stones' }).click();
     const grid = page.getByRole('grid', { name: 'Results' });
     await grid.waitFor();
-    assert.equal(await grid.locator('tbody tr').count(), 10);
-    assert.match(await page.getByRole('status').first().innerText(), /10 rows in/);
+    await becomes(async () => grid.locator('tbody tr').count(), 10);
+    await becomes(async () => page.getByRole('status').first().innerText(), /10 rows in/);
   });
 
   test('a filter, columns and k that are typed in stand in the address and give their rows', async () => {
@@ -87,7 +88,7 @@ suite('the lab', { skip: noBrowser }, () => {
     assert.match((await tree.getByRole('treeitem').allTextContents()).join(' '), /Compare vectors/);
     await takePicture(page, 'lab-plan');
     await findings.getByRole('button', { name: 'Create an index of type IVF_PQ on vec' }).click();
-    await page.getByRole('treeitem', { name: /Search the vector index/ }).waitFor({ timeout: 60_000 });
+    await page.getByRole('treeitem', { name: /Search the vector index/ }).waitFor();
     assert.equal(await findings.getByText('No vector index was used').count(), 0);
     assert.match(await page.getByText(/^recall \d+ %$/).innerText(), /recall/);
   });
@@ -116,7 +117,7 @@ suite('the lab', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Filter before the search' }).click();
     await page.waitForURL((url) => !url.hash.includes('prefilter='));
     await page.getByText('The filter left fewer rows than requested').waitFor({ state: 'detached' });
-    assert.equal(await page.getByLabel('Filter before the search').isChecked(), true);
+    await becomes(async () => page.getByLabel('Filter before the search').isChecked(), true);
   });
 
   test('two plans stand side by side, with their recall', async () => {
@@ -134,7 +135,7 @@ suite('the lab', { skip: noBrowser }, () => {
     await open('/stones?search=text&words=amber&wordsColumn=title&tab=plan&columns=id');
     await page.getByText('The full-text search used no index').waitFor();
     await page.getByRole('button', { name: 'Create a full-text index on title' }).click();
-    await page.getByRole('treeitem', { name: /Search the full-text index/ }).waitFor({ timeout: 60_000 });
+    await page.getByRole('treeitem', { name: /Search the full-text index/ }).waitFor();
     await open('/stones?search=hybrid&words=amber&tab=plan&columns=id');
     await page.getByRole('treeitem', { name: /Combine both rankings/ }).waitFor();
     await takePicture(page, 'lab-hybrid');
@@ -146,7 +147,7 @@ suite('the lab', { skip: noBrowser }, () => {
     await open('/stones?search=vector&tab=plan&columns=id');
     await page.getByText('Some rows are not in the index').waitFor();
     await page.getByRole('button', { name: 'Refresh the index vec_idx' }).click();
-    await page.getByText('Some rows are not in the index').waitFor({ state: 'detached', timeout: 60_000 });
+    await page.getByText('Some rows are not in the index').waitFor({ state: 'detached' });
   });
 
   test('a vector like that of a row finds the row itself first', async () => {
@@ -192,7 +193,7 @@ suite('the lab', { skip: noBrowser }, () => {
     assert.equal(await grid.count(), 0);
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByRole('heading', { name: 'Enter search text.' }).waitFor();
-    assert.equal(await page.getByLabel('Search text').getAttribute('aria-invalid'), 'true');
+    await becomes(async () => page.getByLabel('Search text').getAttribute('aria-invalid'), 'true');
     assert.equal(await grid.count(), 0);
     await page.getByRole('radiogroup', { name: 'Search' }).getByText('Scan').click();
     await page.getByRole('button', { name: 'Run' }).click();
@@ -201,7 +202,7 @@ suite('the lab', { skip: noBrowser }, () => {
     await page.getByText('The query has changed. Run it to update the result.').waitFor();
     await page.getByRole('button', { name: 'Run' }).click();
     await page.getByText('3 rows').waitFor();
-    assert.equal(await page.getByText('The query has changed').count(), 0);
+    await becomes(async () => page.getByText('The query has changed').count(), 0);
   });
 
   test('pictures and long texts are shown as in the rows of the table', async () => {
@@ -213,7 +214,7 @@ suite('the lab', { skip: noBrowser }, () => {
     await open('/album');
     const grid = page.getByRole('grid', { name: 'Results' });
     await grid.locator('img').first().waitFor();
-    assert.equal(await grid.locator('img').count(), 3);
+    await becomes(async () => grid.locator('img').count(), 3);
     assert.ok((await grid.locator('tbody tr').first().innerText()).length < 300);
     await grid.locator('tbody tr').first().locator('td').nth(1).dblclick();
     await page.getByRole('dialog', { name: 'photo' }).locator('img.picture').waitFor();

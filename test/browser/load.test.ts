@@ -11,6 +11,7 @@ import { noBrowser, openBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { PRODUCTS, signIn, takePicture } from '../support/console.ts';
+import { becomes } from '../support/page-state.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -61,8 +62,8 @@ test('a CSV file is loaded with names and types of one’s choice', { skip: noBr
   await page.goto(`${server.url}/ui/#/load/shop`);
   await page.getByRole('heading', { name: 'Drop a file here' }).waitFor();
   await choose('visits.csv', VISITS);
-  assert.equal(await page.getByLabel('Type of arrived').inputValue(), 'timestamp[us, UTC]');
-  assert.equal(await page.getByLabel('Type of rating').inputValue(), 'float64');
+  await becomes(async () => page.getByLabel('Type of arrived').inputValue(), 'timestamp[us, UTC]');
+  await becomes(async () => page.getByLabel('Type of rating').inputValue(), 'float64');
   await page.getByLabel('Name of visit_id').fill('id');
   await page.getByLabel('Type of minutes').fill('int32');
   await page.getByLabel('Type of minutes').press('Tab');
@@ -88,9 +89,7 @@ test(
     await choose('faults.csv', 'id,n\n1,2\n2,x\n');
     await page.getByLabel('Type of n').fill('int64');
     await page.getByLabel('Type of n').press('Tab');
-    const alert = page.getByRole('alert').first();
-    await alert.waitFor();
-    assert.match(await alert.innerText(), /Line 3.*"n"/s);
+    await becomes(async () => page.getByRole('alert').first().innerText(), /Line 3.*"n"/s);
   },
 );
 
@@ -150,16 +149,16 @@ test(
   { skip: noBrowser },
   async () => {
     await choose('embeddings.parquet', await embeddingsFile());
-    assert.equal(await page.getByLabel('Type of embedding').inputValue(), 'float32[16]');
+    await becomes(async () => page.getByLabel('Type of embedding').inputValue(), 'float32[16]');
     await page.getByText('Found: list<float32> in the file; the first 300 lists have 16 values.').waitFor();
     await page.getByText('Sends 300 rows of 2 columns, 1 vector among them.').waitFor();
     const vectors = page.getByRole('switch', { name: 'embedding as vectors' });
     await vectors.uncheck();
-    assert.equal(await page.getByLabel('Type of embedding').inputValue(), 'list<float32>');
+    await becomes(async () => page.getByLabel('Type of embedding').inputValue(), 'list<float32>');
     await vectors.check();
     await page.setViewportSize({ width: 390, height: 844 });
     const overflow = 'document.querySelector(".load").scrollWidth - document.querySelector(".load").clientWidth';
-    assert.equal(await page.evaluate(overflow), 0);
+    await becomes(async () => page.evaluate<number>(overflow), 0);
     await page.setViewportSize({ width: 1440, height: 900 });
     await page.getByRole('button', { name: 'Load', exact: true }).click();
     await page.getByRole('heading', { name: /^Imported 300 rows .* into shop \/ embeddings in/ }).waitFor();

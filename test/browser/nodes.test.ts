@@ -11,6 +11,7 @@ import { Client } from '../support/client.ts';
 import { Cluster } from '../support/cluster.ts';
 import { openConsole } from '../support/console-page.ts';
 import { eventually } from '../support/eventually.ts';
+import { becomes } from '../support/page-state.ts';
 import { withoutPostgres } from '../support/postgres.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
@@ -37,7 +38,7 @@ suite('the nodes of one server', { skip: noBrowser }, () => {
     await row.getByText('single node').waitFor();
     await page.getByRole('region', { name: 'Takeovers' }).getByText('No takeovers').waitFor();
     assert.equal(await page.getByRole('table').getByRole('row').count(), 2);
-    assert.equal(await page.title(), 'Nodes · Tiltyard');
+    await becomes(async () => page.title(), 'Nodes · Tiltyard');
   });
 
   test('are asked for again while the page is open, until it is paused', async () => {
@@ -48,7 +49,10 @@ suite('the nodes of one server', { skip: noBrowser }, () => {
     await page.reload();
     await page.getByText('single node').waitFor();
     await page.clock.runFor(11_000);
-    assert.ok(asked >= 3, `asked ${asked} times`);
+    await eventually(
+      async () => asked >= 3,
+      () => `asked ${asked} times`,
+    );
     await page.getByRole('button', { name: 'Pause' }).click();
     await page.getByText('Paused').waitFor();
     const before = asked;
@@ -100,8 +104,10 @@ suite('the nodes of a cluster', { skip: noBrowser === false ? skipCluster : noBr
     );
     assert.ok(owner !== undefined && other !== undefined);
     await other.getByText('this node').waitFor();
-    const cells = await owner.getByRole('cell').allInnerTexts();
-    assert.deepEqual([cells[0], cells[3], cells[4]], ['alive', '1', '0']);
+    await becomes(async () => {
+      const cells = await owner.getByRole('cell').allInnerTexts();
+      return [cells[0], cells[3], cells[4]];
+    }, ['alive', '1', '0']);
     await cluster.node(0).kill();
     const client = new Client(cluster.node(1).url);
     await eventually(async () => (await client.post('/v1/table/items/delete', { predicate: 'id = 1' })).status === 200);

@@ -5,6 +5,7 @@ import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { fillShop } from '../support/console.ts';
 import { openConsole } from '../support/console-page.ts';
+import { becomes } from '../support/page-state.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -36,7 +37,7 @@ suite('the command palette', { skip: noBrowser }, () => {
       await palette().waitFor();
       await page.keyboard.press('Escape');
       await palette().waitFor({ state: 'detached' });
-      assert.ok(await pause.evaluate('document.activeElement.textContent === "Pause"'));
+      await page.locator(':focus', { hasText: 'Pause' }).waitFor();
     }
   });
 
@@ -46,7 +47,7 @@ suite('the command palette', { skip: noBrowser }, () => {
     await palette().waitFor();
     await page.keyboard.type('shop prod');
     await palette().getByRole('option', { name: 'products shop' }).waitFor();
-    assert.match(await marked().innerText(), /products/);
+    await becomes(async () => marked().innerText(), /products/);
     await page.keyboard.press('Enter');
     await page.getByRole('heading', { name: 'products' }).waitFor();
     await palette().waitFor({ state: 'detached' });
@@ -57,10 +58,10 @@ suite('the command palette', { skip: noBrowser }, () => {
     await page.keyboard.press('Control+k');
     await palette().getByRole('group', { name: 'Recent tables' }).getByText('products').waitFor();
     await page.keyboard.press('ArrowDown');
-    assert.equal(await marked().innerText(), 'Tables');
+    await becomes(async () => marked().innerText(), 'Tables');
     await page.keyboard.press('ArrowUp');
     await page.keyboard.press('ArrowUp');
-    assert.equal(await marked().innerText(), 'Sign out');
+    await becomes(async () => marked().innerText(), 'Sign out');
     await page.keyboard.type('eu');
     await palette().getByRole('group', { name: 'Namespaces' }).getByRole('option', { name: 'shop / eu' }).click();
     await page.getByRole('heading', { name: 'eu' }).waitFor();
@@ -118,7 +119,7 @@ suite('the command palette', { skip: noBrowser }, () => {
     await page.goto(`${server.url}/ui/#/`);
     await page.getByLabel('Search tables by name').fill('');
     await page.keyboard.type('a/b?');
-    assert.equal(await page.getByLabel('Search tables by name').inputValue(), 'a/b?');
+    await becomes(async () => page.getByLabel('Search tables by name').inputValue(), 'a/b?');
     assert.equal(await page.getByRole('dialog').count(), 0);
   });
 

@@ -5,6 +5,7 @@ import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { fillShop, takeScreenshot } from '../support/console.ts';
 import { openConsole } from '../support/console-page.ts';
+import { becomes } from '../support/page-state.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -31,11 +32,11 @@ suite('the API reference', { skip: noBrowser }, () => {
     await page.locator('#operations-tag-Queries button.expand-operation').click();
     await page.locator('#operations-Queries-count_table_rows .opblock-summary-control').click();
     const example = page.getByRole('region', { name: 'Example' });
-    assert.match(await example.innerText(), /curl .*\/v1\/table\/items\/count_rows/);
+    await becomes(async () => example.innerText(), /curl .*\/v1\/table\/items\/count_rows/);
     await example.getByRole('button', { name: 'Python' }).click();
-    assert.match(await example.innerText(), /requests\.request\([\s\S]*"predicate": "price < 20"/);
+    await becomes(async () => example.innerText(), /requests\.request\([\s\S]*"predicate": "price < 20"/);
     await example.getByRole('button', { name: 'TypeScript' }).click();
-    assert.match(await example.innerText(), /await fetch\(/);
+    await becomes(async () => example.innerText(), /await fetch\(/);
   });
 
   test('sends a request with the credential of the console', async () => {
@@ -46,7 +47,7 @@ suite('the API reference', { skip: noBrowser }, () => {
     const operation = page.locator('#operations-Tables-list_tables');
     await operation.getByRole('button', { name: 'Execute' }).click();
     await operation.locator('.live-responses-table .response-col_status').getByText('200').waitFor();
-    assert.match(await operation.locator('.live-responses-table').innerText(), /shop/);
+    await becomes(async () => operation.locator('.live-responses-table').innerText(), /shop/);
   });
 
   test('fits a phone, a tablet and a desktop, light and dark, within the content security policy', async () => {
@@ -67,7 +68,7 @@ suite('the API reference', { skip: noBrowser }, () => {
     ] as const) {
       await page.setViewportSize({ width, height: 900 });
       await page.emulateMedia({ colorScheme: scheme });
-      assert.equal(await page.evaluate('document.documentElement.scrollWidth'), width);
+      await becomes(async () => page.evaluate<number>('document.documentElement.scrollWidth'), width);
       await takeScreenshot(page, `reference-${width}-${scheme}`);
     }
     assert.deepEqual(faults, []);

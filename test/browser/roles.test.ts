@@ -5,6 +5,7 @@ import { noBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { openConsole } from '../support/console-page.ts';
+import { becomes } from '../support/page-state.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -43,15 +44,15 @@ suite('roles in the console', { skip: noBrowser }, () => {
   test('a reader sees no views for writers and administrators, and why the buttons for them are grey', async () => {
     const { page } = reader;
     await page.getByRole('button', { name: 'dashboard reader' }).waitFor();
-    assert.deepEqual(await linksOf(reader), ['Tables', 'Lab', 'Activity', 'Access']);
+    await becomes(async () => linksOf(reader), ['Tables', 'Lab', 'Activity', 'Access']);
     const create = page.getByRole('button', { name: 'New namespace' });
-    assert.equal(await create.getAttribute('title'), 'Needs the writer role on shop.');
-    assert.equal(await create.getAttribute('aria-disabled'), 'true');
+    await becomes(async () => create.getAttribute('title'), 'Needs the writer role on shop.');
+    await becomes(async () => create.getAttribute('aria-disabled'), 'true');
     await create.click({ force: true });
     await page.getByText('Needs the writer role on shop.').waitFor();
     assert.equal(await page.getByRole('dialog').count(), 0);
     const drop = page.getByRole('button', { name: 'Drop' });
-    assert.equal(await drop.getAttribute('title'), 'Needs the owner role on shop.');
+    await becomes(async () => drop.getAttribute('title'), 'Needs the owner role on shop.');
     await page.goto(`${server.url}/ui/#/namespace/drafts`);
     await page.getByRole('heading', { name: 'No tables yet' }).waitFor();
   });
@@ -75,12 +76,12 @@ suite('roles in the console', { skip: noBrowser }, () => {
       const { page } = owner;
       await page.goto(`${server.url}/ui/#/namespace/shop`);
       await page.getByRole('button', { name: 'shopkeeper owner' }).waitFor();
-      assert.deepEqual(await linksOf(owner), ['Tables', 'Load data', 'Lab', 'Change', 'Activity', 'Access']);
+      await becomes(async () => linksOf(owner), ['Tables', 'Load data', 'Lab', 'Change', 'Activity', 'Access']);
       const create = page.getByRole('button', { name: 'New namespace' });
-      assert.equal(await create.getAttribute('aria-disabled'), null);
+      await becomes(async () => create.getAttribute('aria-disabled'), null);
       await page.goto(`${server.url}/ui/#/namespace/drafts`);
       await page.getByRole('heading', { name: 'drafts' }).waitFor();
-      assert.equal(await create.getAttribute('title'), 'Needs the writer role on drafts.');
+      await becomes(async () => create.getAttribute('title'), 'Needs the writer role on drafts.');
     } finally {
       await owner.close();
     }
@@ -100,10 +101,10 @@ suite('roles in the console', { skip: noBrowser }, () => {
       await page.getByLabel('File to load').setInputFiles(file);
       const load = page.getByRole('button', { name: 'Load', exact: true });
       await page.getByRole('button', { name: 'loader writer' }).waitFor();
-      assert.equal(await load.getAttribute('aria-disabled'), null);
+      await becomes(async () => load.getAttribute('aria-disabled'), null);
       await page.getByLabel('Namespace').fill('drafts');
       await page.getByTitle('Needs the writer role on drafts / people.').waitFor();
-      assert.equal(await load.getAttribute('aria-disabled'), 'true');
+      await becomes(async () => load.getAttribute('aria-disabled'), 'true');
     } finally {
       await writer.close();
     }

@@ -4,6 +4,7 @@ import { noBrowser, openBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { signIn, signOut } from '../support/console.ts';
+import { becomes } from '../support/page-state.ts';
 import { ADMIN_KEY, startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -94,14 +95,14 @@ test('a database that is not there is refused at sign-in', { skip: noBrowser }, 
 test('the theme goes from system to light to dark, and is remembered', { skip: noBrowser }, async () => {
   const { page } = browser;
   const theme = async (): Promise<string | null> => page.locator('html').getAttribute('data-theme');
-  assert.equal(await theme(), null);
+  await becomes(theme, null);
   await page.getByRole('button', { name: /^Theme/ }).click();
-  assert.equal(await theme(), 'light');
+  await becomes(theme, 'light');
   await page.getByRole('button', { name: /^Theme/ }).click();
-  assert.equal(await theme(), 'dark');
+  await becomes(theme, 'dark');
   await page.reload();
   await page.getByLabel('API key').waitFor();
-  assert.equal(await theme(), 'dark');
+  await becomes(theme, 'dark');
 });
 
 test(

@@ -8,6 +8,7 @@ import { noBrowser, openBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { PRODUCTS, fillShop, signIn, takePicture } from '../support/console.ts';
+import { becomes, whenSettled } from '../support/page-state.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -79,12 +80,11 @@ test(
     await page.getByRole('textbox', { name: 'Filter' }).fill('in_stock');
     await page.keyboard.press('Enter');
     await shows(`1–100 of ${stocked}`);
-    await page.getByRole('button', { name: /^price/ }).click();
-    await page.getByRole('button', { name: /^price/ }).click();
-    await page
-      .getByRole('columnheader', { name: /^price/ })
-      .and(page.locator('[aria-sort=descending]'))
-      .waitFor();
+    const price = page.getByRole('columnheader', { name: /^price/ });
+    for (const order of ['ascending', 'descending']) {
+      await page.getByRole('button', { name: /^price/ }).click();
+      await price.and(page.locator(`[aria-sort=${order}]`)).waitFor();
+    }
     await page.getByRole('button', { name: 'Next page' }).click();
     await shows(`101–200 of ${stocked}`);
     assert.match(page.url(), /filter=in_stock&sort=price&order=desc&page=2$/);
@@ -92,12 +92,12 @@ test(
     await page.reload();
     await shows(`101–200 of ${stocked}`);
     assert.equal(await grid.locator('tbody tr').first().innerText(), first);
-    assert.equal(await page.getByRole('textbox', { name: 'Filter' }).inputValue(), 'in_stock');
+    await becomes(async () => page.getByRole('textbox', { name: 'Filter' }).inputValue(), 'in_stock');
     await page.goBack();
     await shows(`1–100 of ${stocked}`);
     for (let step = 0; step < 3; step += 1) await page.goBack();
     await shows('1–100 of 2,547');
-    assert.equal(await page.getByRole('textbox', { name: 'Filter' }).inputValue(), '');
+    await becomes(async () => page.getByRole('textbox', { name: 'Filter' }).inputValue(), '');
     await page.goForward();
     await shows(`1–100 of ${stocked}`);
   },
@@ -130,13 +130,19 @@ test('a tag or a branch is chosen, stands in the address, and keeps filter and p
 test('a fault in a filter is told where it stands, and the rows before it stay', { skip: noBrowser }, async () => {
   await open('');
   await page.getByText('1–100 of 2,547').waitFor();
+  // The count is refused first: the rows are asked for after it.
+  await page.route('**/query', async (route) => {
+    await page.waitForResponse(/\/count_rows/);
+    await route.continue();
+  });
   await page.getByRole('textbox', { name: 'Filter' }).fill('price > > 5');
   await page.keyboard.press('Enter');
   const fault = page.getByRole('alert');
   await fault.waitFor();
+  await page.unroute('**/query');
   await page.getByRole('grid').locator('tbody tr').nth(99).waitFor();
   await page.getByText('1–100 of 2,547').waitFor();
-  assert.match(await fault.innerText(), /at character 9/);
+  await becomes(async () => fault.innerText(), /at character 9/);
   assert.equal(await page.locator('.sql-box mark').innerText(), '>');
   await page.getByRole('button', { name: 'Help on filters' }).click();
   await page.getByRole('heading', { name: 'Filters are SQL expressions' }).waitFor();
@@ -147,27 +153,48 @@ test('a fault in a filter is told where it stands, and the rows before it stay',
   await page.getByText('1–100 of 2,547').waitFor();
 });
 
+test('what is typed right after the address has changed is not lost', { skip: noBrowser }, async () => {
+  await open('');
+  await page.getByText('1–100 of 2,547').waitFor();
+  await page.evaluate(`new Promise((resolve) => {
+    const type = () => {
+      const box = document.querySelector('.sql-box textarea');
+      box.value = 'id < 7';
+      box.dispatchEvent(new InputEvent('input', { bubbles: true }));
+      resolve();
+    };
+    // Before the next frame.
+    addEventListener('hashchange', () => setTimeout(type), { once: true });
+    location.hash = '#/table/shop/products?filter=id+%3C+5';
+  })`);
+  await whenSettled(page);
+  await becomes(async () => page.getByRole('textbox', { name: 'Filter' }).inputValue(), 'id < 7');
+});
+
 test('coming back to the rows shows them at once, before the server has answered', { skip: noBrowser }, async () => {
   await open('');
   const rows = page.getByRole('grid').locator('tbody tr');
   await rows.nth(99).waitFor();
   await page.getByRole('link', { name: 'Schema' }).click();
   await page.getByText('demo-64').waitFor();
-  const held: (() => void)[] = [];
+  let release = (): void => undefined;
+  const isReleased = new Promise<void>((resolve) => (release = resolve));
   await page.route('**/query', async (route) => {
-    await new Promise<void>((resolve) => held.push(resolve));
+    await isReleased;
     await route.continue();
   });
   await page.getByRole('link', { name: 'Rows' }).click();
   await rows.nth(99).waitFor();
   await page.locator('.grid-frame.dim').waitFor();
-  for (const release of held) release();
+  release();
   await page.locator('.grid-frame:not(.dim)').waitFor();
   await page.unroute('**/query');
 });
 
 test('the grid is walked with arrow keys, and Enter shows a value in full', { skip: noBrowser }, async () => {
   await open('');
+  await page.getByRole('grid').waitFor();
+  await whenSettled(page);
   await page.getByRole('gridcell').first().focus();
   for (let step = 0; step < 4; step += 1) await page.keyboard.press('ArrowRight');
   await page.keyboard.press('ArrowDown');
@@ -187,6 +214,7 @@ test('the first column stays in view, a picture and a long text are shown in ful
   await page.goto(`${server.url}/ui/#/table/shop/notes`);
   const first = page.locator('[data-cell="0:0"]');
   await first.waitFor();
+  await whenSettled(page);
   const before = await first.boundingBox();
   await page.evaluate("document.querySelector('.grid-frame').scrollLeft = 900");
   assert.ok(((await page.locator('[data-cell="0:1"]').boundingBox())?.x ?? 0) < (before?.x ?? 0), 'others scroll');

@@ -7,6 +7,7 @@ import { fillShop, takeScreenshot } from '../support/console.ts';
 import { openConsole } from '../support/console-page.ts';
 import { CONSOLE_VIEWS } from '../support/console-views.ts';
 import { auditPage, findOverflow, findSmallTargets } from '../support/page-audit.ts';
+import { becomes } from '../support/page-state.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -62,7 +63,7 @@ suite('every view on a phone, a tablet and a desk', { skip: noBrowser }, () => {
     await page.goto(`${server.url}/ui/#/activity`);
     await page.getByRole('heading', { name: 'Activity' }).waitFor();
     const menu = page.getByRole('navigation', { name: 'Main' });
-    assert.equal(await menu.count(), 0);
+    await becomes(async () => menu.count(), 0);
     await page.getByRole('button', { name: 'Open the menu' }).click();
     await page.locator(':focus', { hasText: 'Tables' }).waitFor();
     await takeScreenshot(page, 'drawer-390-light');

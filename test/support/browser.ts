@@ -1,7 +1,8 @@
 import { existsSync } from 'node:fs';
 import { after } from 'node:test';
 import { chromium } from 'playwright-core';
-import type { Browser as BrowserProcess, Page } from 'playwright-core';
+import type { Browser as BrowserProcess, ConsoleMessage, Page } from 'playwright-core';
+import { watchRequests } from './page-state.ts';
 
 const EXECUTABLE = '/usr/bin/chromium';
 
@@ -43,11 +44,18 @@ export async function openBrowser(colorScheme: 'light' | 'dark' = 'light'): Prom
   running ??= chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
   const context = await (await running).newContext({ colorScheme, viewport: { width: 1280, height: 800 } });
   context.setDefaultTimeout(MILLISECONDS_MAX);
+  watchRequests(context);
   const page = await context.newPage();
   const complaints: string[] = [];
   page.on('pageerror', (error) => complaints.push(error.message));
   page.on('console', (message) => {
-    if (message.type() === 'error') complaints.push(message.text());
+    if (message.type() === 'error') complaints.push(describe(message));
   });
   return { page, complaints, close: async () => context.close() };
+}
+
+/** With what was asked for: the browser's note of a refused load does not say it. */
+function describe(message: ConsoleMessage): string {
+  const { url } = message.location();
+  return url === '' ? message.text() : `${message.text()} ${new URL(url).pathname}`;
 }

@@ -18,6 +18,7 @@ import type { Page } from 'playwright-core';
 import { toStream } from './arrow-tables.ts';
 import type { Column } from './arrow-tables.ts';
 import type { Client } from './client.ts';
+import { whenSettled } from './page-state.ts';
 import { ADMIN_KEY } from './server.ts';
 
 export async function signIn(page: Page, url: string): Promise<void> {
@@ -40,6 +41,7 @@ const areWanted = process.env['TILTYARD_PICTURES'] === '1';
 /** A picture for people who look at a change; taken only when `TILTYARD_PICTURES` is 1. */
 export async function takeScreenshot(page: Page, name: string): Promise<void> {
   if (!areWanted) return;
+  await whenSettled(page);
   await page.screenshot({ path: `${SCREENSHOTS}/${name.replaceAll(' ', '-')}.png`, animations: 'disabled' });
 }
 
@@ -51,7 +53,7 @@ export async function takePicture(page: Page, name: string): Promise<void> {
   await page.setViewportSize({ width: 1440, height: 900 });
   // Nothing is under the pointer, and nothing is on its way.
   await page.mouse.move(0, 0);
-  await page.waitForLoadState('networkidle');
+  await whenSettled(page);
   await page.evaluate("document.querySelector('.toasts').style.visibility = 'hidden'");
   for (const theme of ['light', 'dark'] as const) {
     await page.emulateMedia({ colorScheme: theme });

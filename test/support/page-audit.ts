@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs';
 import type { Page } from 'playwright-core';
+import { whenSettled } from './page-state.ts';
 
 /** Texts: the tests are not compiled for browsers. They are evaluated by the devtools, which the page's CSP allows. */
 const AXE = readFileSync('node_modules/axe-core/axe.min.js', 'utf8');
@@ -41,6 +42,7 @@ async function inBothSchemes(
   page: Page,
   audit: (scheme: Scheme) => Promise<readonly string[]>,
 ): Promise<readonly string[]> {
+  await whenSettled(page);
   const found: string[] = [];
   for (const colorScheme of SCHEMES) {
     await page.emulateMedia({ colorScheme, reducedMotion: 'reduce' });
@@ -66,6 +68,7 @@ const OVERFLOW = `[document.scrollingElement, ...document.body.querySelectorAll(
 
 /** What makes the page, or a part of it that is no table, scroll sideways. */
 export async function findOverflow(page: Page): Promise<readonly string[]> {
+  await whenSettled(page);
   return (await page.evaluate(OVERFLOW)) as readonly string[];
 }
 
@@ -83,6 +86,7 @@ const TARGETS = `[...document.querySelectorAll(
 
 /** Controls that are too small for a finger. */
 export async function findSmallTargets(page: Page): Promise<readonly string[]> {
+  await whenSettled(page);
   return (await page.evaluate(TARGETS)) as readonly string[];
 }
 
@@ -104,6 +108,7 @@ const LOOK = `(() => {
 
 /** The stops of the Tab key whose focus cannot be seen; and how many stops there are. */
 export async function auditFocus(page: Page, stopsMax = 60): Promise<{ unseen: readonly string[]; stops: number }> {
+  await whenSettled(page);
   const unseen: string[] = [];
   for (let stops = 0; stops < stopsMax; stops += 1) {
     await page.keyboard.press('Tab');

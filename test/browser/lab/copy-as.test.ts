@@ -7,6 +7,7 @@ import { noBrowser } from '../../support/browser.ts';
 import type { Browser } from '../../support/browser.ts';
 import { Client } from '../../support/client.ts';
 import { openConsole } from '../../support/console-page.ts';
+import { becomes, whenSettled } from '../../support/page-state.ts';
 import { ADMIN_KEY, startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -33,11 +34,14 @@ suite('copy as code', { skip: noBrowser }, () => {
   };
   const copied = async (): Promise<string> => {
     const dialog = browser.page.getByRole('dialog', { name: 'Copy as code' });
+    await dialog.waitFor();
+    await whenSettled(browser.page);
+    const code = (await dialog.locator('pre').textContent()) ?? '';
     await dialog.getByRole('button', { name: 'Copy', exact: true }).click();
     await browser.page.getByText('Copied.').first().waitFor();
-    const text: unknown = await browser.page.evaluate('navigator.clipboard.readText()');
-    assert.equal(text, await dialog.locator('pre').textContent());
-    return String(text);
+    // The note may be that of an earlier copy.
+    await becomes(async () => browser.page.evaluate<string>('navigator.clipboard.readText()'), code);
+    return code;
   };
   const runCurl = async (code: string): Promise<any> => {
     const { stdout } = await run('bash', ['-c', code], { env: { ...process.env, TILTYARD_KEY: ADMIN_KEY } });

@@ -8,6 +8,7 @@ import { Client } from '../../support/client.ts';
 import { takePicture } from '../../support/console.ts';
 import { openConsole } from '../../support/console-page.ts';
 import { eventually } from '../../support/eventually.ts';
+import { whenSettled } from '../../support/page-state.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -35,6 +36,7 @@ suite('the map of a vector column', { skip: noBrowser }, () => {
     await browser.page.goto('about:blank');
     await browser.page.goto(`${server.url}/ui/#/lab/sky?${address}`);
     await browser.page.getByRole('img', { name: /^Map of/ }).waitFor();
+    await whenSettled(browser.page);
   };
   const neighbours = () => browser.page.getByRole('grid', { name: 'Nearest rows' });
   const shownIds = async (): Promise<readonly string[]> => {
@@ -109,9 +111,9 @@ suite('the map of a vector column', { skip: noBrowser }, () => {
     const picture = async (): Promise<unknown> => page.evaluate("document.querySelector('canvas').toDataURL()");
     const before = await picture();
     await page.getByRole('button', { name: 'Zoom in' }).click();
-    assert.notEqual(await picture(), before);
+    await eventually(async () => (await picture()) !== before);
     await page.getByRole('button', { name: 'Show all points' }).click();
-    assert.equal(await picture(), before);
+    await eventually(async () => (await picture()) === before);
   });
 
   test('a row with several vectors is drawn at their mean or at the first of them', async () => {
@@ -123,6 +125,7 @@ suite('the map of a vector column', { skip: noBrowser }, () => {
     const map = page.getByRole('img', { name: /^Map of 60 rows/ });
     await map.waitFor();
     await page.getByText('1 without a vector left out').waitFor();
+    await whenSettled(page);
     const picture = async (): Promise<unknown> => page.evaluate("document.querySelector('canvas').toDataURL()");
     const mean = await picture();
     await clickPoint();
@@ -142,6 +145,7 @@ suite('the map of a vector column', { skip: noBrowser }, () => {
     await neighbours().waitFor();
     const picture = async (): Promise<unknown> => page.evaluate("document.querySelector('canvas').toDataURL()");
     await page.mouse.move(0, 0);
+    await whenSettled(page);
     const light = await picture();
     await page.emulateMedia({ colorScheme: 'dark' });
     await eventually(async () => (await picture()) !== light);
@@ -169,6 +173,7 @@ suite('the map of a vector column', { skip: noBrowser }, () => {
     await open('tab=map&colour=kind&k=5');
     await clickPoint();
     await neighbours().waitFor();
+    await whenSettled(page);
     assert.ok(Number(await page.evaluate("document.querySelector('main').scrollWidth")) <= 390);
     await page.setViewportSize({ width: 1280, height: 800 });
   });

@@ -8,6 +8,7 @@ import { takePicture } from '../../support/console.ts';
 import { openConsole } from '../../support/console-page.ts';
 import { EmbeddingProvider, MODEL } from '../../support/embedding-provider.ts';
 import { auditPage, findOverflow } from '../../support/page-audit.ts';
+import { becomes, whenSettled } from '../../support/page-state.ts';
 import { ADMIN_KEY, startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -56,7 +57,7 @@ suite('a search by meaning in the lab', { skip: noBrowser }, () => {
     await page.getByText('Record the model of its vectors first.').waitFor();
     await takePicture(page, 'lab-record-model');
     assert.deepEqual(await auditPage(page), []);
-    assert.equal(await page.getByLabel('Model', { exact: true }).inputValue(), MODEL);
+    await becomes(async () => page.getByLabel('Model', { exact: true }).inputValue(), MODEL);
     await page.getByRole('button', { name: 'Record model' }).click();
     await page.getByText(`Recorded ${MODEL} as the model of vector.`).waitFor();
     const text = page.getByLabel('Near the meaning of');
@@ -113,6 +114,7 @@ suite('a search by meaning in the lab', { skip: noBrowser }, () => {
       await new Client(plain.url).arrow('/v1/table/titles/create', titleStream());
       await open(browser, plain.url, '?search=vector');
       await browser.page.getByText('Like a row', { exact: true }).waitFor();
+      await whenSettled(browser.page);
       assert.equal(await browser.page.getByRole('radio', { name: 'Meaning' }).count(), 0);
       await open(browser, plain.url, '?search=vector&source=meaning');
       await browser.page.getByText('This server has no embedding provider').first().waitFor();

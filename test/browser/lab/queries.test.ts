@@ -5,6 +5,7 @@ import { noBrowser, openBrowser } from '../../support/browser.ts';
 import type { Browser } from '../../support/browser.ts';
 import { Client } from '../../support/client.ts';
 import { openConsole } from '../../support/console-page.ts';
+import { becomes } from '../../support/page-state.ts';
 import { ADMIN_KEY, startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -78,7 +79,7 @@ suite('saved and recent queries', { skip: noBrowser }, () => {
       await page.getByText(k === 1 ? '1 row' : `${k} rows`, { exact: true }).waitFor();
     }
     const menu = await openMenu();
-    assert.equal(await menu.getByRole('link').count(), 15);
+    await becomes(async () => menu.getByRole('link').count(), 15);
     assert.ok(!(await stored()).includes(ADMIN_KEY));
     await menu.getByRole('button', { name: 'Clear' }).click();
     await menu.getByText('Queries that you run are listed here').waitFor();

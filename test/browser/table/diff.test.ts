@@ -8,6 +8,7 @@ import { Client } from '../../support/client.ts';
 import { takePicture } from '../../support/console.ts';
 import { openConsole } from '../../support/console-page.ts';
 import { auditPage, findOverflow } from '../../support/page-audit.ts';
+import { becomes } from '../../support/page-state.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -52,9 +53,9 @@ suite('comparing versions', { skip: noBrowser }, () => {
     await differences().getByText('2 changed').waitFor();
     await differences().getByText('−1 removed').waitFor();
     await differences().getByText('+0 added').waitFor();
-    assert.deepEqual(await page.locator('.before-after del').allInnerTexts(), ['4.5', '6']);
-    assert.deepEqual(await page.locator('.before-after ins').allInnerTexts(), ['1000', '1000']);
-    assert.equal(await page.locator('tr.diff-removed').count(), 1);
+    await becomes(async () => page.locator('.before-after del').allInnerTexts(), ['4.5', '6']);
+    await becomes(async () => page.locator('.before-after ins').allInnerTexts(), ['1000', '1000']);
+    await becomes(async () => page.locator('tr.diff-removed').count(), 1);
     assert.deepEqual(await auditPage(page), []);
     await takePicture(page, 'diff');
     assert.match(page.url(), /from=1&to=3$/);
@@ -63,7 +64,7 @@ suite('comparing versions', { skip: noBrowser }, () => {
     await page.getByRole('link', { name: 'Swap' }).click();
     await differences().getByText('+1 added').waitFor();
     await page.getByText('Added', { exact: true }).click();
-    assert.equal(await page.getByRole('grid').locator('tbody tr').count(), 1);
+    await becomes(async () => page.getByRole('grid').locator('tbody tr').count(), 1);
     await page.getByRole('link', { name: 'All versions' }).click();
     await page.getByLabel('Select version 1').waitFor();
   });

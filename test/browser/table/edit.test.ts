@@ -23,7 +23,9 @@ import type { Browser } from '../../support/browser.ts';
 import { Client } from '../../support/client.ts';
 import { takePicture } from '../../support/console.ts';
 import { openConsole } from '../../support/console-page.ts';
+import { eventually } from '../../support/eventually.ts';
 import { auditPage, findOverflow } from '../../support/page-audit.ts';
+import { becomes, whenSettled } from '../../support/page-state.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -81,6 +83,7 @@ suite('editing rows', { skip: noBrowser }, () => {
     await page.goto(`${server.url}/ui/#/table/${name}${place}`);
     await page.getByRole('button', { name: 'Edit', exact: true }).click();
     await page.getByRole('region', { name: 'Edits' }).waitFor();
+    await whenSettled(page);
   };
   const read = async (name: string, filter: string, state: object = {}): Promise<Record<string, unknown>[]> => {
     const { json } = await client.post(`/v1/table/${name}/query`, { ...state, filter }, { accept: 'application/json' });
@@ -117,7 +120,7 @@ suite('editing rows', { skip: noBrowser }, () => {
     await cell(5, 'title').dblclick();
     await page.getByRole('button', { name: 'null', exact: true }).click();
     await page.getByText('Not applied yet: 4 rows changed.').waitFor();
-    assert.equal(await page.locator('td.edited').count(), 8);
+    await becomes(async () => page.locator('td.edited').count(), 8);
     await takePicture(page, 'edit-rows');
     const before = await read('goods', 'id between 2 and 5');
     const first = await version('goods');
@@ -158,7 +161,7 @@ suite('editing rows', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: 'Preview' }).click();
     const dialog = page.getByRole('dialog', { name: 'What Apply sends' });
     await dialog.getByText('brand new').waitFor();
-    assert.equal(await dialog.getByRole('row').count(), 5);
+    await becomes(async () => dialog.getByRole('row').count(), 5);
     assert.deepEqual(await auditPage(page), []);
     const first = await version('mixed');
     await dialog.getByRole('button', { name: 'Apply' }).click();
@@ -233,6 +236,7 @@ suite('editing rows', { skip: noBrowser }, () => {
       (await read('twins', 'id = 1')).map((row) => row['price']),
       [1.5, 1.5],
     );
+    await whenSettled(page);
     await type(0, 'title', 'changed');
     await apply();
     await toasted('1 row changed.').waitFor();
@@ -258,20 +262,35 @@ suite('editing rows', { skip: noBrowser }, () => {
   });
 
   test('a value that does not fit its column is refused in the cell, and edits are kept until they are discarded', async () => {
-    await edit('typed');
+    await client.arrow('/v1/table/typed/create', toStream(GOODS, 20));
+    // Editing begins when the types are known, however long that takes.
+    const held: (() => void)[] = [];
+    await page.route('**/query', async (route) => {
+      const isOfTypes = route.request().headers()['accept']?.includes('arrow') === true;
+      if (isOfTypes) await new Promise<void>((resolve) => held.push(resolve));
+      await route.continue();
+    });
+    await page.goto('about:blank');
+    await page.goto(`${server.url}/ui/#/table/typed`);
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await eventually(async () => held.length > 0);
+    assert.equal(await page.getByRole('region', { name: 'Edits' }).count(), 0);
+    for (const release of held) release();
+    await page.getByRole('region', { name: 'Edits' }).waitFor();
+    await page.unroute('**/query');
     await cell(0, 'price').focus();
     await page.keyboard.press('F2');
     await page.getByLabel('New value of price').fill('cheap');
     await page.keyboard.press('Enter');
     await page.getByRole('alert').filter({ hasText: 'The value of price' }).waitFor();
     await page.keyboard.press('Escape');
-    assert.equal(await page.locator(':focus').getAttribute('data-cell'), `0:${PLACES.indexOf('price')}`);
+    await page.locator(`[data-cell="0:${PLACES.indexOf('price')}"]:focus`).waitFor();
     await cell(0, 'vec').dblclick();
     await page.getByRole('dialog').getByRole('textbox').fill('[1, 2]');
     await page.getByRole('button', { name: 'Save' }).click();
     await page.getByRole('dialog').getByRole('alert').waitFor();
     await page.keyboard.press('Escape');
-    assert.equal(await page.getByRole('button', { name: 'Apply', exact: true }).isDisabled(), true);
+    await becomes(async () => page.getByRole('button', { name: 'Apply', exact: true }).isDisabled(), true);
     await type(0, 'title', 'other');
     await page.getByRole('link', { name: 'Schema' }).click();
     await page.getByRole('link', { name: 'Rows' }).click();

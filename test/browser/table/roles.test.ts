@@ -6,6 +6,7 @@ import { noBrowser } from '../../support/browser.ts';
 import type { Browser } from '../../support/browser.ts';
 import { Client } from '../../support/client.ts';
 import { openConsole } from '../../support/console-page.ts';
+import { becomes, whenSettled } from '../../support/page-state.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -40,7 +41,7 @@ suite('the table pages for a reader', { skip: noBrowser }, () => {
   };
   const refused = async (control: Locator, reason: string): Promise<void> => {
     await control.and(page.locator('[aria-disabled=true]')).waitFor();
-    assert.equal(await control.getAttribute('title'), reason);
+    await becomes(async () => control.getAttribute('title'), reason);
   };
   const button = (name: string): Locator => page.getByRole('button', { name, exact: true });
 
@@ -51,6 +52,7 @@ suite('the table pages for a reader', { skip: noBrowser }, () => {
     await refused(button('Load'), WRITER);
     await open('?tab=schema');
     await refused(button('Add a column'), WRITER);
+    await whenSettled(page);
     assert.equal(await page.getByRole('button', { name: /^Add metadata|^Actions on/ }).count(), 0);
   });
 
