@@ -52,6 +52,8 @@ const perSecond =
   (now, before) => {
     if (before === undefined) return undefined;
     const seconds = (now.at - before.at) / 1000;
+    // Late replies arrive together.
+    if (seconds <= 0) return undefined;
     // A replaced worker starts its counters at 0.
     return Math.max(0, sumOf(now.readings, name, labels) - sumOf(before.readings, name, labels)) / seconds;
   };
