@@ -145,13 +145,13 @@ function toRefusal({ kind, status, message, retryAfterSeconds }: ProviderFailure
   if (TEXT_STATUSES.has(status)) {
     return invalidInput(
       sentence,
-      `The text may be longer than the model ${model} takes, or the model is unknown there.`,
+      `The text may be too long for the model ${model}, or the provider does not have this model.`,
     );
   }
   const isForAWhile = kind !== 'refused' || (status ?? 0) >= 500 || status === OVERLOADED;
   return new ServiceError('ServiceUnavailable', sentence, {
     hint: isForAWhile
-      ? 'Try again later, or send the vector in place of the text.'
+      ? 'Try again later, or send a vector instead of the text.'
       : 'An operator of the server should check embeddings.url, embeddings.apiKey and embeddings.models.',
     retryAfterSeconds: retryAfterSeconds ?? (isForAWhile ? RETRY_SECONDS : MISCONFIGURED_SECONDS),
   });

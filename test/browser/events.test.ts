@@ -104,7 +104,7 @@ suite('events and webhooks in the console', { skip: noBrowser }, () => {
       await row.getByText('1 event so far').waitFor();
       await takePicture(page, 'webhooks');
       await row.getByRole('button', { name: 'Test' }).click();
-      await page.getByText('The receiver answered 204.').waitFor();
+      await page.getByText('The receiver responded with status 204.').waitFor();
     } finally {
       await receiver.close();
     }

@@ -41,7 +41,7 @@ export function GrantsTab({ database, databases }: GrantsTabProps): JSX.Element 
   return (
     <section aria-label="Grants">
       <header class="section-head">
-        <p class="muted">A role on a database, a namespace or a table also holds on everything below it.</p>
+        <p class="muted">A role on a database, a namespace or a table also applies to everything below it.</p>
         <span class="spring" />
         <Button kind="primary" icon="add" onClick={() => setIsGranting(true)}>
           Grant a role

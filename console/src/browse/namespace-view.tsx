@@ -137,7 +137,7 @@ function FirstTable({ namespace, refusal }: FirstTableProps): JSX.Element {
   }
   return (
     <Empty icon="table" title="Create the first table">
-      <p>Load an Arrow, Parquet, CSV or NDJSON file. Column names and types are detected, and you can change them.</p>
+      <p>Load an Arrow, Parquet, CSV or JSON file. Column names and types are detected, and you can change them.</p>
       <LinkButton kind="primary" icon="upload" href={loadHash(namespace)}>
         Choose a file
       </LinkButton>

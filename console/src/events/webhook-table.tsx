@@ -106,7 +106,7 @@ function Actions({ webhook, onEdit, onDelete, onChanged }: ActionsProps): JSX.El
   };
   const test = async (): Promise<void> => {
     const { delivered, status, error } = await testWebhook(client, id);
-    if (delivered) toast(`The receiver answered ${status}.`);
+    if (delivered) toast(`The receiver responded with status ${status}.`);
     else toast(`The test was not delivered. ${error ?? ''}`, 'bad');
   };
   const resume = async (): Promise<void> => {

@@ -29,7 +29,7 @@ export function WebhooksTab(): JSX.Element {
   return (
     <section aria-label="Webhooks">
       <header class="section-head">
-        <p class="muted">A webhook sends commits to a URL, signed and in order, and repeats what did not arrive.</p>
+        <p class="muted">A webhook sends commits to a URL, signed and in order, and retries failed deliveries.</p>
         <span class="spring" />
         <Button kind="primary" icon="add" onClick={() => setOpen({ kind: 'create' })}>
           New webhook
@@ -39,7 +39,7 @@ export function WebhooksTab(): JSX.Element {
       {list.value === undefined && list.error === undefined ? <Skeleton /> : null}
       {list.value?.length === 0 ? (
         <Empty icon="out" title="No webhooks yet">
-          <p>Create one to tell another program of every write to a table, a namespace or the database.</p>
+          <p>Create one to notify another program of every write to a table, a namespace or the database.</p>
         </Empty>
       ) : null}
       {list.value === undefined || list.value.length === 0 ? null : (

@@ -28,7 +28,7 @@ export function DropZone({ onFile }: { readonly onFile: (file: File) => void }):
     >
       <Icon name="upload" />
       <h2>Drop a file here</h2>
-      <p class="muted">.arrow · .feather · .parquet · .csv · .tsv · .ndjson · .jsonl</p>
+      <p class="muted">.arrow · .feather · .parquet · .csv · .tsv · .json · .ndjson · .jsonl</p>
       <Button kind="primary" onClick={() => input.current?.click()}>
         Choose a file
       </Button>

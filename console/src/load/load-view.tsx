@@ -41,7 +41,7 @@ export function LoadView({ session, route }: ViewProps): JSX.Element {
       <header class="page-head">
         <div class="title">
           <h1>Load data</h1>
-          <p class="muted">Arrow, Parquet, CSV or NDJSON. The file is read here in the browser, and sent as Arrow.</p>
+          <p class="muted">Arrow, Parquet, CSV or JSON. The file is read here in the browser, and sent as Arrow.</p>
         </div>
         {opened === undefined || loaded !== undefined ? null : (
           <Button icon="close" onClick={restart}>

@@ -93,7 +93,7 @@ function DrawnMap({ lab, form, mapped }: DrawnMapProps): JSX.Element {
       />
       {colouring.legend === undefined ? null : <MapLegend title={form.colour} legend={colouring.legend} />}
       {selected === undefined || query === undefined ? (
-        <p class="hint">Click a point to see its nearest neighbours. Drag to move, turn the wheel to zoom.</p>
+        <p class="hint">Click a point to see its nearest neighbours. Drag to move, scroll to zoom.</p>
       ) : (
         <Neighbours
           lab={lab}

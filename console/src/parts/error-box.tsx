@@ -41,9 +41,17 @@ interface ErrorWords {
   readonly requestId?: string | undefined;
 }
 
+/** Shorter than the titles that the interface prescribes. */
+const TITLES: Readonly<Record<number, string>> = { 401: 'Not signed in', 404: 'Not found' };
+
 export function wordsOf(error: unknown): ErrorWords {
   if (error instanceof ClientError) {
-    return { title: error.title, message: error.message, hint: error.hint, requestId: error.requestId };
+    return {
+      title: TITLES[error.status] ?? error.title,
+      message: error.message,
+      hint: error.hint,
+      requestId: error.requestId,
+    };
   }
   if (error instanceof ConnectionError) {
     return { title: 'No response', message: error.message, hint: 'Is the server running? Try again in a moment.' };

@@ -81,7 +81,7 @@ function Facts({ state }: { readonly state: DescribeMaintenanceReply }): JSX.Ele
     ['Fragments', formatCount(state.num_fragments)],
     ['Small fragments', formatCount(state.num_small_fragments)],
     ['Deleted rows', `about ${formatCount(state.num_deleted_rows)}`],
-    ['Commits since a run', formatCount(state.commits)],
+    ['Commits since the last run', formatCount(state.commits)],
   ];
   return (
     <>

@@ -31,7 +31,7 @@ export function drawPlan(root: PlanStep, { paint, width }: Canvas, hasDetails: b
     const details = cutText(`${continuation}  ${visibleText(node.details)}`, width);
     return [`${name}  ${figures}`.trimEnd(), ...(hasDetails && node.details !== '' ? [paint.dim(details)] : [])];
   });
-  const legend = `in ${lines.length} steps: self time, rows out, bytes read in number of reads`;
+  const legend = `in ${lines.length} steps: self time, rows out, bytes read and number of reads`;
   const sum = formatTime(totalTime(root));
   const head = `${paint.bold(sum)} ${paint.dim(cutText(legend, width - textWidth(sum) - 1))}`;
   return `${[head, ...drawn].join('\n')}\n`;
@@ -122,7 +122,7 @@ const FINDING_WIDTH_MAX = 100;
 
 /** What could be better, why it matters, and the command that fixes it. */
 export function drawFindings(findings: readonly Finding[], table: TablePath, { paint, width }: Canvas): string {
-  if (findings.length === 0) return `\n${paint.green('No advice: no problems found.')}\n`;
+  if (findings.length === 0) return `\n${paint.green('No problems found.')}\n`;
   const lineWidth = Math.min(width, FINDING_WIDTH_MAX);
   const lines = findings.flatMap(({ severity, title, seen, why, remedy }) => {
     const colour = severity === 'serious' ? paint.red : severity === 'notable' ? paint.yellow : paint.cyan;

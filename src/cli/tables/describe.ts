@@ -60,6 +60,12 @@ function draw(facts: Facts, { table, canvas }: TableSession): string {
   return parts.join('');
 }
 
+const WORK: Readonly<Record<string, string>> = {
+  fragments: 'merge small fragments',
+  deletions: 'drop deleted rows',
+  index: 'update indexes',
+};
+
 function headPairs({ described, stats, maintenance }: Facts): readonly Pair[] {
   const pairs: Pair[] = [['location', visibleText(described.location)]];
   if (stats !== undefined) {
@@ -70,7 +76,8 @@ function headPairs({ described, stats, maintenance }: Facts): readonly Pair[] {
   if (described.version !== undefined) pairs.unshift(['version', String(described.version)]);
   if (maintenance !== undefined) {
     const { reasons } = maintenance.would_do;
-    const todo = reasons.length === 0 ? 'nothing to do' : `to do: ${reasons.join(', ')}`;
+    const work = reasons.map((reason) => WORK[reason] ?? reason);
+    const todo = work.length === 0 ? 'nothing to do' : `a run would ${work.join(', ')}`;
     pairs.push(['maintenance', `${maintenance.state}, ${todo}`]);
   }
   const texts = Object.entries({ ...described.metadata, ...described.properties });

@@ -11,7 +11,7 @@ import type { TableSession } from '../session.ts';
 export const embeddingCommand = defineTableCommand({
   words: ['column', 'embedding'],
   names: 'COLUMN',
-  summary: 'record which embedding model the vectors of a column are of',
+  summary: 'record which embedding model created the vectors of a column',
   about: `Records the model in the metadata of a vector column, so that "tiltyard query --meaning" can search it. The vectors themselves stay as they are: name the model that they were made with.`,
   options: [
     { name: 'model', value: 'NAME', help: 'model, as the embedding provider of the server calls it' },
@@ -73,6 +73,6 @@ async function explainOffer({ client }: TableSession, model: string): Promise<st
   const { models } = await describeEmbeddings(client);
   if (models.includes(model)) return undefined;
   return models.length === 0
-    ? 'This server has no embedding provider, which "tiltyard query --meaning" needs.'
+    ? '"tiltyard query --meaning" needs an embedding provider, and this server has none.'
     : `This server does not offer ${model}, which "tiltyard query --meaning" needs. It offers ${models.join(', ')}.`;
 }

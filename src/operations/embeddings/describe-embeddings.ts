@@ -5,7 +5,7 @@ export const describeEmbeddings = defineServerOperation({
   id: 'describe_embeddings',
   methods: ['GET'],
   path: '/v1/embeddings',
-  summary: 'Show the models with which the server embeds texts to search for',
+  summary: 'List the models that can embed the text of a search',
   permission: 'see',
   replies: [json(DescribeEmbeddingsReply, 'The models.')],
   async run(_request, { embeddings }) {

@@ -41,7 +41,7 @@ export async function embedQuery(
   if (vector.length !== dimension) {
     throw invalidInput(
       `The model ${quoteForMessage(model)} gives vectors of ${vector.length} dimensions, and the column ${quotePath(path)} has ${dimension}.`,
-      `Record in ${EMBEDDING_MODEL_KEY} the model that the vectors of the column were made with.`,
+      `Record in ${EMBEDDING_MODEL_KEY} the model that created the vectors of the column.`,
     );
   }
   return { ...query, vectors: [vector], vectorColumn: path };
@@ -52,7 +52,7 @@ function tooLong(subject: string, characters: number, charactersMax: number): Se
 }
 
 function notOffered(): ServiceError {
-  return new ServiceError('Unsupported', 'This server has no embedding provider, which vector_text needs.', {
+  return new ServiceError('Unsupported', 'vector_text needs an embedding provider, and this server has none.', {
     hint: 'Send the vector itself. An operator of the server sets embeddings.url and embeddings.models.',
   });
 }
@@ -118,7 +118,7 @@ function noModel(columns: readonly FieldPath[]): ServiceError {
 function requireOffered(path: FieldPath, model: string, { models }: Embeddings): void {
   if (models.includes(model)) return;
   throw invalidInput(
-    `The vectors of ${quotePath(path)} are of the model ${quoteForMessage(model)}, which this server does not offer.`,
+    `The vectors of ${quotePath(path)} were created with the model ${quoteForMessage(model)}, which this server does not offer.`,
     `It offers ${models.join(', ')}. Send the vector itself, or ask an operator to add the model to embeddings.models.`,
   );
 }

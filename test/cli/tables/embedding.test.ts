@@ -48,7 +48,7 @@ test('a model that the server does not offer is recorded, with a note', async ()
   assert.match(err, /does not offer other.*It offers concepts-8, concepts-4, retired\./);
   const refused = await query('--meaning', 'a chair');
   assert.equal(refused.code, 1);
-  assert.match(refused.err, /of the model "other", which this server does not offer/);
+  assert.match(refused.err, /with the model "other", which this server does not offer/);
 });
 
 test('what is recorded is replaced as a whole, and removed', async () => {

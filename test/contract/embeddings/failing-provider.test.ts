@@ -69,7 +69,7 @@ const embeds = (embedding: unknown) => (_call: ProviderCall, response: ServerRes
 
 suite('when the provider', () => {
   const cases: readonly (readonly [string, EmbeddingProvider['answer'], RegExp, string?])[] = [
-    ['fails', replies(500), /refused the request \(status 500\)\. Try again later, or send the vector/, '5'],
+    ['fails', replies(500), /refused the request \(status 500\)\. Try again later, or send a vector/, '5'],
     ['is overloaded', replies(429, { 'retry-after': '7' }), /status 429/, '7'],
     ['asks for an endless pause', replies(503, { 'retry-after': '999999' }), /status 503/, '60'],
     ['does not know the key', replies(401), /status 401\).*operator.*embeddings\.apiKey/, '30'],
@@ -118,7 +118,10 @@ suite('when the provider', () => {
 
   test('refuses the text, the caller is told that it may be too long', async () =>
     whileAnswering(replies(400), async () => {
-      assertRefused(await search(server.admin, table, newText()), badRequest(/status 400\)\. The text may be longer/));
+      assertRefused(
+        await search(server.admin, table, newText()),
+        badRequest(/status 400\)\. The text may be too long/),
+      );
     }));
 
   test('has another number of dimensions, the caller is told both', async () =>

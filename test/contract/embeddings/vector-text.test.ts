@@ -189,7 +189,7 @@ suite('a query with vector_text is refused', () => {
     const { at } = await embeddedTable(server, 'costly-model');
     await refused(
       text,
-      badRequest(/of the model "costly-model", which this server does not offer\. It offers concepts-8/),
+      badRequest(/with the model "costly-model", which this server does not offer\. It offers concepts-8/),
       at,
     );
   });
@@ -249,7 +249,7 @@ suite('a query with vector_text is refused', () => {
       assertRefused(await search(plain.admin, table, text), {
         status: 406,
         code: CODE.unsupported,
-        detail: /no embedding provider.*Send the vector itself.*embeddings\.url/,
+        detail: /needs an embedding provider.*Send the vector itself.*embeddings\.url/,
       });
       assert.deepEqual((await plain.admin.get('/v1/embeddings')).json.models, []);
     } finally {

@@ -48,7 +48,7 @@ export function RowsInput({ text, file, onText, onFile }: RowsInputProps): JSX.E
           <strong>{file.name}</strong> <span class="muted">{formatBytes(file.size)}</span>
         </p>
       )}
-      <p class="hint">Paste CSV with a header or JSON objects, or drop an Arrow, Parquet, CSV or NDJSON file.</p>
+      <p class="hint">Paste CSV with a header or JSON objects, or drop an Arrow, Parquet, CSV or JSON file.</p>
       <div class="actions">
         <Button icon="upload" onClick={() => input.current?.click()}>
           Choose a file

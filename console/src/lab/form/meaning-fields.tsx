@@ -35,7 +35,7 @@ export function MeaningFields(props: FormProps): JSX.Element {
 function hintOf(model: string, offered: readonly string[]): string {
   return offered.includes(model)
     ? `The server embeds the text with ${model}.`
-    : `The column is of the model ${model}, which this server does not offer.`;
+    : `The vectors of this column were created with ${model}, which this server does not offer.`;
 }
 
 /** Records the model of a column that names none. */

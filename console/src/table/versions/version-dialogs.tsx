@@ -88,7 +88,7 @@ export function RestoreDialog({ table, version, onChanged, onClose }: VersionDia
       onClose={onClose}
     >
       <RestoreLosses table={table} version={version} />
-      <p class="hint">This makes a new version. The versions in between stay, and can be restored too.</p>
+      <p class="hint">This creates a new version. The versions in between stay, and can be restored too.</p>
     </ConfirmDialog>
   );
 }

@@ -15,7 +15,7 @@ export async function undoEdits(target: EditTarget, { from, version, reverse }: 
   const latest = (await describeTable(target.client, target.path, target.on)).version;
   if (latest === version) return restoreVersion(target, from, version);
   throw new EditFault(
-    `The table was written to since then: it is at version ${latest}, and the edits made version ${version}. Nothing was undone.`,
+    `The table was written to since then: it is at version ${latest}, and the edits created version ${version}. Nothing was undone.`,
     `The rows have no unique key to find them again. Version ${from} can be restored in the versions tab, which also reverts later writes.`,
   );
 }
