@@ -33,7 +33,7 @@ export function toHash(
 
 const routed = new Set<() => void>();
 
-/** The browser tells of the change later, when the next click may already be handled: it is drawn at once. */
+/** Shows the new view at once. `hashchange` is fired later, possibly after the next click. */
 export function go(hash: string): void {
   location.hash = hash;
   for (const listener of routed) listener();

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useId } from 'preact/hooks';
+import { SCALAR_TYPES } from '../table/schema/column-type.ts';
 import { isDetectedVector } from './opened-file.ts';
 import type { ChosenColumn } from './opened-file.ts';
 
@@ -9,21 +10,7 @@ interface ColumnChoicesProps {
 }
 
 /** Suggestions: any type of the server can be entered. */
-const TYPES = [
-  'bool',
-  'int32',
-  'int64',
-  'float32',
-  'float64',
-  'utf8',
-  'binary',
-  'date32',
-  'timestamp[us]',
-  'timestamp[us, UTC]',
-  'decimal128(18, 2)',
-  'vector[384]',
-  'list<utf8>',
-];
+const TYPES = [...SCALAR_TYPES, 'vector[384]', 'list<utf8>'];
 
 export function ColumnChoices({ columns, onChange }: ColumnChoicesProps): JSX.Element {
   const listId = useId();

@@ -13,8 +13,8 @@ interface Modal {
 
 /**
  * Shows a `<dialog>`, which traps the focus and restores it when it is closed.
- * The browser tells later that a dialog was closed, when the next key may already have opened another one:
- * `onClosed` is called at once, and only once.
+ * Calls `onClosed` at once, and only once: the `close` event of the browser comes later, possibly after the next key has
+ * opened another dialog.
  */
 export function useModal(onClosed: () => void): readonly [modal: Modal, close: () => void] {
   const ref = useRef<HTMLDialogElement>(null);

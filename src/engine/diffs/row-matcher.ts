@@ -17,9 +17,9 @@ export interface Changes {
 }
 
 /**
- * Finds which rows of one version are not in another, by hashes. Equal rows of the same key cancel each other out, however
- * often they occur; of those that are left, rows of the same key are paired in their order, and the rest was added or
- * removed. So the result does not depend on where a version has its rows.
+ * Finds which rows of one version are not in another, by hashes. Rows that are equal in both versions are left out. The
+ * others with the same key are paired in order: these were changed. Rows without a partner were added or removed. The
+ * result does not depend on where a version stores its rows.
  */
 export class RowMatcher {
   readonly #before: HeldRows;

@@ -226,7 +226,7 @@ for (const requests of [2, 3, 5, 7, 8]) {
     assert.match(cut.err, isSent ? /rows may have been added.* --resume/ : /Nothing was imported so far.* --resume/);
     assert.equal((await numbersOf(table)).length, isSent ? 50 : 0);
     assert.match((await runCliOn(proxy.url, argv)).err, /was interrupted/);
-    proxy.mend();
+    proxy.reconnect();
     const resumed = await runCliOn(proxy.url, [...argv, '--resume', '--json']);
     assert.equal(resumed.code, 0, resumed.err);
     assert.equal(JSON.parse(resumed.out).rows, 50);
@@ -244,7 +244,7 @@ test('rows are added or replaced in one step, which a failure undoes', async (t)
     t.after(() => proxy.close());
     assert.match((await runCliOn(proxy.url, argv)).err, /Nothing was imported so far/);
     assert.deepEqual(await numbersOf('whole'), before);
-    proxy.mend();
+    proxy.reconnect();
     assert.equal((await runCliOn(proxy.url, [...argv, '--resume'])).code, 0);
     assert.deepEqual(await numbersOf('whole'), mode === 'append' ? [-1, ...numbers(50)] : numbers(50));
   }
@@ -269,7 +269,7 @@ test('an upload that the server has forgotten is sent again', async (t) => {
   const [state = ''] = (await readdir(folder)).filter((name) => name.endsWith('.tiltyard-import'));
   const saved = JSON.parse(await readFile(join(folder, state), 'utf8'));
   await writeFile(join(folder, state), JSON.stringify({ ...saved, uploadId: randomUUID() }));
-  proxy.mend();
+  proxy.reconnect();
   const resumed = await runCliOn(proxy.url, [...argv, '--resume']);
   assert.equal(resumed.code, 0, resumed.err);
   assert.deepEqual(await numbersOf('forgotten'), numbers(50));
@@ -302,7 +302,7 @@ interface Cut {
   readonly onRequest?: (count: number) => unknown;
 }
 
-/** Lets some requests through, then loses the reply to one, and passes nothing more on until `mend`. */
+/** Lets some requests through, then loses the reply to one, and passes nothing more on until `reconnect`. */
 async function cuttingProxy(target: string, { requests = Number.MAX_SAFE_INTEGER, onRequest }: Cut) {
   let left = requests;
   let count = 0;
@@ -336,7 +336,7 @@ async function cuttingProxy(target: string, { requests = Number.MAX_SAFE_INTEGER
   const { port } = proxy.address() as AddressInfo;
   return {
     url: `http://127.0.0.1:${port}`,
-    mend: () => {
+    reconnect: () => {
       left = Number.MAX_SAFE_INTEGER;
     },
     close: () => {

@@ -147,7 +147,7 @@ suite('a write that failed without a commit', () => {
   });
 });
 
-/** A table whose newest manifest cannot be read while it is verified, until `mend` is called. */
+/** A table whose newest manifest cannot be read while it is verified, until `repair` is called. */
 async function openUnreadable(t: TestContext) {
   const lost = loseReplies();
   const manifest: { path?: string; original?: Buffer } = {};
@@ -159,17 +159,17 @@ async function openUnreadable(t: TestContext) {
   const fixture = await openItems(t, { native: lost.native, onStep });
   const path = join(locationUri(fixture.location()), '_versions', manifestName(2));
   manifest.path = path;
-  const mend = async (): Promise<void> => {
+  const repair = async (): Promise<void> => {
     lost.isLosing = false;
     assert.ok(manifest.original !== undefined);
     await writeFile(path, manifest.original);
   };
-  return { fixture, mend };
+  return { fixture, repair };
 }
 
 suite('a write of which it is not known whether it was committed', () => {
   test('is answered as in doubt; once it is known, the same key gets its result', async (t) => {
-    const { fixture, mend } = await openUnreadable(t);
+    const { fixture, repair } = await openUnreadable(t);
     const options = { key: 'k', digest: 'd' };
     const update = async () => fixture.tryUpdate([['score', 'score + 1']], undefined, options);
     const first = await update();
@@ -178,7 +178,7 @@ suite('a write of which it is not known whether it was committed', () => {
     const second = await update();
     assert.ok('error' in second);
     refusal('ServiceUnavailable', /not known yet/)(second.error);
-    await mend();
+    await repair();
     await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
     const third = await update();
     assert.ok(third.kind === 'replayed', third.kind);
@@ -187,11 +187,11 @@ suite('a write of which it is not known whether it was committed', () => {
   });
 
   test('is applied once to a request without a key as well', async (t) => {
-    const { fixture, mend } = await openUnreadable(t);
+    const { fixture, repair } = await openUnreadable(t);
     const insert = async () => fixture.tryInsert(toItems(2), { digest: 'd' });
     assert.equal((await insert()).kind, 'in-doubt');
     assert.equal((await insert()).kind, 'refused');
-    await mend();
+    await repair();
     // Until the doubt has ended it is refused, also right after the commit was recorded.
     let again = await insert();
     await eventually(async () => again.kind !== 'refused' || (again = await insert()).kind !== 'refused');
@@ -202,22 +202,22 @@ suite('a write of which it is not known whether it was committed', () => {
   });
 
   test('is so for all that shared the commit', async (t) => {
-    const { fixture, mend } = await openUnreadable(t);
+    const { fixture, repair } = await openUnreadable(t);
     const work = ['a', 'b', 'c'].map((key) => async () => fixture.tryInsert(toItems(1), { key, digest: key }));
     const kindsOf = async () =>
       (await fixture.behindWrite(work)).map((each) => (each.status === 'fulfilled' ? each.value.kind : each.reason));
     assert.deepEqual(await kindsOf(), ['in-doubt', 'in-doubt', 'in-doubt']);
-    await mend();
+    await repair();
     await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
     assert.deepEqual(await Promise.all(work.map(async (each) => (await each()).kind)), Array(3).fill('replayed'));
     assert.equal((await readRows(t, fixture.state())).length, 7);
   });
 
   test('is told from a later write of the same kind', async (t) => {
-    const { fixture, mend } = await openUnreadable(t);
+    const { fixture, repair } = await openUnreadable(t);
     const first = { key: 'first', digest: 'first' };
     assert.equal((await fixture.tryInsert(toItems(2), first)).kind, 'in-doubt');
-    await mend();
+    await repair();
     assert.equal((await fixture.insert(toItems(2), { key: 'later', digest: 'later' })).version, 3);
     await eventually(async () => (await fixture.catalog.journal.pending()).length === 0);
     const again = await fixture.insert(toItems(2), first);

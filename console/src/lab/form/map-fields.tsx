@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { CheckField, SelectField, TextField } from '../../parts/forms/field.tsx';
-import { SqlBox } from '../../parts/forms/sql-box.tsx';
+import { FilterField } from './filter-field.tsx';
 import type { FormProps } from './lab-form.ts';
 import { faultAt, searchedColumn } from './query-body.ts';
 import { StateFields } from './state-fields.tsx';
@@ -27,7 +27,7 @@ function PoolingField({ form, facts, onChange }: FormProps): JSX.Element | null 
 
 /** Which rows are on the map, and how neighbours are searched for. */
 export function MapFields(props: FormProps): JSX.Element {
-  const { form, facts, onChange, onRun, error } = props;
+  const { form, facts, onChange, error } = props;
   return (
     <div class="stack">
       <p class="hint">Each point is a row. Rows with similar vectors are close to each other.</p>
@@ -39,19 +39,7 @@ export function MapFields(props: FormProps): JSX.Element {
         options={[{ value: '', label: 'nothing' }, ...facts.colourColumns.map((value) => ({ value }))]}
         onChange={(colour) => onChange({ colour })}
       />
-      <div class="field">
-        <span class="label">Filter</span>
-        <SqlBox
-          label="Filter"
-          value={form.filter}
-          onChange={(filter) => onChange({ filter })}
-          onSubmit={onRun}
-          placeholder="price > 5"
-          error={error}
-          place="filter"
-          fields={facts.columns.map(({ path }) => path)}
-        />
-      </div>
+      <FilterField {...props} />
       <TextField
         label="Points"
         value={form.points}

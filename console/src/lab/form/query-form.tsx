@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { CheckField, SelectField, TextField, Segments } from '../../parts/forms/field.tsx';
-import { SqlBox } from '../../parts/forms/sql-box.tsx';
 import { EffortFields } from './effort-fields.tsx';
+import { FilterField } from './filter-field.tsx';
 import type { FormProps } from './lab-form.ts';
 import { faultAt, hasText, hasVector, splitPaths } from './query-body.ts';
 import { StateFields } from './state-fields.tsx';
@@ -15,25 +15,13 @@ const SEARCHES = [
 ] as const;
 
 export function QueryForm(props: FormProps): JSX.Element {
-  const { form, facts, onChange, onRun, error } = props;
+  const { form, onChange, error } = props;
   return (
     <div class="stack">
       <Segments label="Search" value={form.search} options={SEARCHES} onChange={(search) => onChange({ search })} />
       {hasVector(form) ? <VectorFields {...props} /> : null}
       {hasText(form) ? <TextFields {...props} /> : null}
-      <div class="field">
-        <span class="label">Filter</span>
-        <SqlBox
-          label="Filter"
-          value={form.filter}
-          onChange={(filter) => onChange({ filter })}
-          onSubmit={onRun}
-          placeholder="price > 5"
-          error={error}
-          place="filter"
-          fields={facts.columns.map(({ path }) => path)}
-        />
-      </div>
+      <FilterField {...props} />
       <ColumnsField {...props} />
       <div class="columns">
         <TextField

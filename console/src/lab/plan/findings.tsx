@@ -98,7 +98,7 @@ function RemedyButton({ remedy, table, onSettings, onRemedyApplied }: RemedyButt
     onRemedyApplied();
   });
   return (
-    <div class="mend">
+    <div class="fix">
       <Button kind="primary" isBusy={task.isRunning} refusal={refusalOf(remedy, refusals)} onClick={task.run}>
         {describeRemedy(remedy)}
       </Button>

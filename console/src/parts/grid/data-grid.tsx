@@ -34,7 +34,7 @@ interface DataGridProps<Row> {
   readonly frozen?: number;
   readonly rowClass?: ((row: Row) => string | undefined) | undefined;
   readonly cellClass?: ((row: Row, column: GridColumn<Row>) => string | undefined) | undefined;
-  /** For keys beside those of the grid; it prevents the default of those that it handles. */
+  /** Called for each key first; the grid ignores keys whose default it prevents. */
   readonly onKey?: ((event: KeyboardEvent, row: Row, column: GridColumn<Row>) => void) | undefined;
 }
 

@@ -1,5 +1,4 @@
-/** Suggestions: any type that the server knows can be entered. */
-export const COLUMN_TYPES = [
+export const SCALAR_TYPES = [
   'bool',
   'int32',
   'int64',
@@ -11,9 +10,10 @@ export const COLUMN_TYPES = [
   'timestamp[us]',
   'timestamp[us, UTC]',
   'decimal128(18, 2)',
-  'float32[128]',
-  'list<utf8>',
 ];
+
+/** Suggestions: any type that the server knows can be entered. */
+export const COLUMN_TYPES = [...SCALAR_TYPES, 'float32[128]', 'list<utf8>'];
 
 /** `float32[64]`, `list<utf8>` and `timestamp[us, UTC]` in the form of requests; the server reads all others as they are. */
 export function toDataType(text: string): unknown {
