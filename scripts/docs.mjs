@@ -19,10 +19,10 @@ function stateOf({ method, path, difference }) {
   if (own === undefined) return ['', 'missing'];
   const unsupported = UNSUPPORTED.find(({ id }) => id === own.id);
   if (unsupported !== undefined) return [code(own.id), `not offered (406): ${unsupported.reason}`];
-  return [code(own.id), difference === undefined ? 'as described' : `as described, but: ${difference}`];
+  return [code(own.id), difference === undefined ? 'as specified' : `as specified, except: ${difference}`];
 }
 
-/** The same for every command that asks a server: shown once. */
+/** The same for every command that calls a server: shown once. */
 const connectionOptions = /\n\n(Connection options:\n(?: {2}.*\n)+)/;
 const [, connectionHelp] = COMMAND_GROUPS.flatMap(({ commands }) => commands)
   .map(({ help }) => connectionOptions.exec(help))
@@ -34,7 +34,7 @@ const commandText = ({ words, usage, help }) =>
 const lists = {
   'docs/commands.md': {
     commands: [
-      `Every command that asks a server also has these options:\n\n\`\`\`text\n${connectionHelp}\`\`\``,
+      `Every command that calls a server also has these options:\n\n\`\`\`text\n${connectionHelp}\`\`\``,
       ...COMMAND_GROUPS.map(({ title, commands }) => `## ${title}\n\n${commands.map(commandText).join('\n\n')}`),
     ].join('\n\n'),
   },

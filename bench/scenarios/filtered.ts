@@ -22,13 +22,13 @@ export async function* compareFiltered(bench: Bench): AsyncGenerator<Comparison>
   const clients = await openClients(bench.port, WORKERS);
   const queries = Array.from({ length: VECTORS }, () => vectors.vector());
   for (const [share, filter] of [
-    ['10 %', 'bucket < 100'],
-    ['1 %', NARROW_FILTER],
+    ['10%', 'bucket < 100'],
+    ['1%', NARROW_FILTER],
   ] as const) {
     const requests = queries.map((vector) =>
       jsonRequest(`/v1/table/${NAME}/query`, BENCH_KEY, { vector: [...vector], k: 10, filter, context: NO_CACHE }),
     );
-    const used = search.filtered[share === '10 %' ? 0 : 1] ?? search.filtered.at(-1) ?? search;
+    const used = search.filtered[share === '10%' ? 0 : 1] ?? search.filtered.at(-1) ?? search;
     yield await compare({
       name: `query, top 10 of 50,000 × 128, IVF_PQ, filter ${share}, 8 at once`,
       goal: 0,

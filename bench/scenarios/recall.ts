@@ -31,7 +31,7 @@ export async function* measureRecall(bench: Bench): AsyncGenerator<Share | Count
         const times: number[] = [];
         const found = await findAll(table, queries, filter, times);
         const recalls = found.map((ids, query) => recallOf(ids, exact[at]?.[query] ?? []));
-        const what = `recall@10, ${name}, ${at === 0 ? 'no filter' : '1 % filter'}, p50 ${median(times).toFixed(1)} ms`;
+        const what = `recall@10, ${name}, ${at === 0 ? 'no filter' : '1% filter'}, p50 ${median(times).toFixed(1)} ms`;
         yield shareOf(what, recalls, RECALL_GOAL);
       }
       const allowed = Math.max(TUNING_SECONDS_MIN, TUNING_PART_MAX * seconds);

@@ -40,7 +40,7 @@ export class ConnectionError extends Error {
       .map((each) => ('code' in each ? each.code : undefined))
       .find((each) => typeof each === 'string');
     const reason = (code && REASONS[code]) ?? causes.at(-1)?.message ?? 'the reason is unknown';
-    super(`The server at ${url} did not answer: ${reason}.`, { cause });
+    super(`The server at ${url} did not respond: ${reason}.`, { cause });
     this.name = 'ConnectionError';
     this.url = url;
     this.code = code;

@@ -63,7 +63,7 @@ export function createOpenAiProvider({ url, apiKey }: ProviderSettings, limits: 
     } catch (error) {
       if (error instanceof ProviderFailure) throw error;
       if (timeout.aborted) {
-        throw new ProviderFailure('timeout', `did not answer within ${timeoutSeconds} s`, { cause: error });
+        throw new ProviderFailure('timeout', `did not respond within ${timeoutSeconds} s`, { cause: error });
       }
       throw new ProviderFailure('unreachable', 'cannot be reached', { cause: error });
     }

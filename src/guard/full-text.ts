@@ -1,6 +1,7 @@
 import { invalidInput } from '../errors/service-error.ts';
 import type { SqlLimits } from '../model/limits.ts';
 import type { FullTextQuery } from '../model/query.ts';
+import { formatCount } from '../model/value-text.ts';
 import { requireFinite, requireInteger } from './numbers.ts';
 
 const EDITS_MAX = 255;
@@ -99,7 +100,7 @@ function countClauses(at: Position, count: number): void {
   totals.clauses += count;
   if (totals.clauses > limits.fullTextClausesMax) {
     throw invalidInput(
-      `full_text_query has more than ${limits.fullTextClausesMax} clauses and columns, counted up to ${at.field}.`,
+      `full_text_query has more than ${formatCount(limits.fullTextClausesMax)} clauses and columns, counted up to ${at.field}.`,
     );
   }
 }
@@ -109,7 +110,7 @@ function countCharacters(terms: string, field: string, at: Position): void {
   totals.characters += terms.length;
   if (totals.characters > limits.fullTextCharactersMax) {
     throw invalidInput(
-      `full_text_query has more than ${limits.fullTextCharactersMax} characters of text, counted up to ${field}.`,
+      `full_text_query has more than ${formatCount(limits.fullTextCharactersMax)} characters of text, counted up to ${field}.`,
     );
   }
   if (/\p{Surrogate}/u.test(terms)) {
@@ -133,7 +134,7 @@ function countCost(terms: string, cost: ClauseCost, at: Position): void {
   if (totals.cost <= limits.fullTextCostMax) return;
   const [exact, one, two, more] = WORD_COST;
   throw invalidInput(
-    `full_text_query costs more than ${limits.fullTextCostMax}, counted up to ${at.field}, which has ${words.length} words.`,
+    `full_text_query costs more than ${formatCount(limits.fullTextCostMax)}, counted up to ${at.field}, which has ${formatCount(words.length)} words.`,
     `Each word costs ${exact} for each column, ${one} with fuzziness 1, ${two} with fuzziness 2, ${more} with more, and a fuzzy clause its max_expansions. Lower these, or give fewer words.`,
   );
 }

@@ -5,7 +5,7 @@ import { VIEW_PROPERTY, VIEW_STATE_PROPERTY } from '../model/derived/view.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 import type { MetadataLimits } from '../model/limits.ts';
 import { MANAGED_PROPERTY } from '../model/table.ts';
-import { formatByteLimit } from '../model/value-text.ts';
+import { formatByteLimit, formatCount } from '../model/value-text.ts';
 
 /** Keys that control the storage format: a wrong value makes the table unreadable. */
 const RESERVED_KEY = /^(?:lance[-:]|packed$|arrow:extension:|computed_(?:column|refresh)(?:\.|$))/i;
@@ -99,7 +99,9 @@ export function guardStorageOptions(options: Readonly<Record<string, string>>, a
 function checkSize(entries: Entries, field: string, limits: MetadataLimits, countMax: number): void {
   const pairs = Object.entries(entries);
   if (pairs.length > countMax) {
-    throw invalidInput(`${field} has ${pairs.length} entries; at most ${countMax} are allowed.`);
+    throw invalidInput(
+      `${field} has ${formatCount(pairs.length)} entries; at most ${formatCount(countMax)} are allowed.`,
+    );
   }
   for (const [key, value] of pairs) {
     requireBytes(key, limits.keyBytesMax, `The key ${quoteForMessage(key)} in ${field}`);

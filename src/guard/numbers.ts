@@ -1,5 +1,6 @@
 import { invalidInput } from '../errors/service-error.ts';
 import type { QueryLimits } from '../model/limits.ts';
+import { formatCount } from '../model/value-text.ts';
 
 interface IntegerRule {
   readonly field: string;
@@ -10,7 +11,7 @@ interface IntegerRule {
 export function requireInteger(value: number, rule: IntegerRule): number {
   const { field, minimum, maximum } = rule;
   if (Number.isSafeInteger(value) && value >= minimum && value <= maximum) return value;
-  const hint = `Give a whole number from ${minimum} to ${maximum}.`;
+  const hint = `Give a whole number from ${formatCount(minimum)} to ${formatCount(maximum)}.`;
   throw invalidInput(`${field} is ${value}, which is ${integerFault(value, rule)}.`, hint);
 }
 
@@ -41,8 +42,8 @@ export function guardVectors(vectors: readonly (readonly number[])[], limits: Qu
 }
 
 function integerFault(value: number, rule: IntegerRule): string {
-  if (value > rule.maximum) return `more than ${rule.maximum}`;
-  if (value < rule.minimum) return `less than ${rule.minimum}`;
+  if (value > rule.maximum) return `more than ${formatCount(rule.maximum)}`;
+  if (value < rule.minimum) return `less than ${formatCount(rule.minimum)}`;
   return 'not a whole number';
 }
 

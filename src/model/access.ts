@@ -46,16 +46,21 @@ export function limitsSize(quota: Quota | undefined): quota is Quota {
   return quota !== undefined && SIZE_LIMITS.some((limit) => quota[limit] !== undefined);
 }
 
-const ROLE_NEEDED: Readonly<Record<Exclude<Permission, 'see'>, Role>> = {
+const ROLE_NEEDED: Readonly<Record<Permission, Role>> = {
+  see: 'reader',
   read: 'reader',
   write: 'writer',
   manage: 'owner',
   administer: 'admin',
 };
 
+export function roleFor(permission: Permission): Role {
+  return ROLE_NEEDED[permission];
+}
+
 export function isPermitted(caller: Caller, permission: Permission, database: string, path: NamespacePath): boolean {
   if (permission === 'see') return isVisible(caller, database, path);
-  const needed = ROLES.indexOf(ROLE_NEEDED[permission]);
+  const needed = ROLES.indexOf(roleFor(permission));
   return caller.grants.some((grant) => ROLES.indexOf(grant.role) >= needed && covers(grant, database, path));
 }
 

@@ -17,7 +17,7 @@ export const LIMITS = {
     jsonValuesMax: integer(
       2_000_000,
       [1000, 100_000_000],
-      'Maximum number of values in a JSON body, with those of vectors; parsing more delays other requests.',
+      'Maximum number of values in a JSON body, including those of vectors; parsing more delays other requests.',
     ),
     jsonKeysMax: integer(10_000, [100, 1_000_000], 'Maximum number of keys of one object in a JSON body.'),
     headerBytesMax: bytes(32 * KiB, [4 * KiB, MiB], 'Maximum total size of request headers.'),
@@ -27,7 +27,7 @@ export const LIMITS = {
       Math.max(16, 8 * availableParallelism()),
       [1, 65_536],
       'Maximum concurrent reads; more wait briefly or are refused with a Retry-After.',
-      '8 for each processor, at least 16',
+      '8 per processor, at least 16',
     ),
     writesMax: integer(512, [1, 65_536], 'Maximum concurrent writes without an Arrow body.'),
     uploadsMax: integer(256, [1, 65_536], 'Maximum concurrent Arrow uploads.'),
@@ -42,8 +42,8 @@ export const LIMITS = {
     slowReadsPerCallerMax: integer(
       Math.max(2, availableParallelism()),
       [1, 65_536],
-      'Reads of one caller that may take longer than 0.1 s at once while other callers are active; its next ones wait.',
-      'one for each processor, at least 2',
+      'Maximum concurrent reads of one caller that take longer than 0.1 s while other callers are active.',
+      'one per processor, at least 2',
     ),
     queueSeconds: seconds(
       1,
@@ -65,7 +65,7 @@ export const LIMITS = {
     bodyIdleSeconds: seconds(60, [1, HOUR], 'Longest pause between two parts of a request body.'),
     bodyBytesPerSecondMin: bytes(256, [0, GiB], 'Minimum upload rate of a request body; 0: none.'),
     slowSeconds: seconds(5, [0, HOUR], 'How long a stalled client may hold its slot while others wait.'),
-    keepAliveSeconds: seconds(310, [1, DAY], 'How long an idle connection is kept; clients pool for 300.'),
+    keepAliveSeconds: seconds(310, [1, DAY], 'How long an idle connection is kept; clients reuse theirs for 300 s.'),
     drainNoticeSeconds: seconds(
       0,
       [0, HOUR],
@@ -155,7 +155,7 @@ export const LIMITS = {
     cacheBytes: bytes(
       64 * MiB,
       [0, TiB],
-      'Memory of the result cache, which answers repeated queries until the table changes; 0: off.',
+      'Memory of the result cache, which serves repeated queries until the table changes; 0: off.',
     ),
     diffRowsMax: integer(
       6_000_000,
@@ -202,7 +202,7 @@ export const LIMITS = {
       Math.min(4, Math.max(2, availableParallelism())),
       [1, 1000],
       'Large uploads that are written to tables concurrently; the chunks of a create count one by one.',
-      'one for each processor, from 2 to 4',
+      'one per processor, from 2 to 4',
     ),
     threadNice: integer(
       3,
@@ -251,7 +251,7 @@ export const LIMITS = {
       'Maximum number of candidates (ef_construction) while a graph is built.',
     ),
     tokenLengthMax: integer(65_536, [1, 1_000_000], 'Longest word that a full-text index may contain.'),
-    stopWordsMax: integer(1000, [1, 100_000], 'Maximum number of stop words that a full-text index may be given.'),
+    stopWordsMax: integer(1000, [1, 100_000], 'Maximum number of custom stop words of a full-text index.'),
     ngramLengthMax: integer(32, [1, 256], 'Longest n-gram of a full-text index.'),
     recallPercent: integer(
       95,
@@ -261,7 +261,7 @@ export const LIMITS = {
     tuningSeconds: seconds(
       30,
       [0, HOUR],
-      'Maximum time for measuring recall after an index build, which takes up to 10 % of the build; 0: off.',
+      'Maximum time for measuring recall after an index build, which takes up to 10% of the build; 0: off.',
     ),
     tuningSecondsMin: seconds(1.5, [0, HOUR], 'Minimum time that measuring recall may take, even after a quick build.'),
   },

@@ -1,4 +1,5 @@
 import { ServiceError } from '../errors/service-error.ts';
+import { roleFor } from './access.ts';
 import type { Permission } from './access.ts';
 import { formatPath, quoteForMessage } from './identifier.ts';
 import type { NamespacePath } from './identifier.ts';
@@ -21,8 +22,8 @@ export function tableNotFound(path: NamespacePath, delimiter: string): ServiceEr
 }
 
 export function notPermitted(permission: Permission): ServiceError {
-  return new ServiceError('PermissionDenied', `The caller has no permission to ${permission} here.`, {
-    hint: 'Ask an administrator for a grant.',
+  return new ServiceError('PermissionDenied', `The caller does not have the permission "${permission}" here.`, {
+    hint: `Ask an administrator for the role ${roleFor(permission)}.`,
   });
 }
 

@@ -29,7 +29,7 @@ export function formatBytes(bytes: number): string {
 
 export function formatShare(share: number): string {
   const percent = share * 100;
-  return percent > 0 && percent < 1 ? '< 1 %' : `${Math.round(percent)} %`;
+  return percent > 0 && percent < 1 ? '< 1%' : `${Math.round(percent)}%`;
 }
 
 export function formatRows(count: number): string {

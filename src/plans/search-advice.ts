@@ -125,7 +125,7 @@ function findColdIndex(step: PlanStep): Finding | undefined {
     kind: 'cold-index',
     severity: 'hint',
     title: 'The index was read from storage',
-    seen: `${formatCount(parts)} partitions were loaded: ${formatBytes(bytes)} in ${formatCount(requests)} reads.`,
+    seen: `Partitions loaded: ${formatCount(parts)}, ${formatBytes(bytes)} in ${formatCount(requests)} reads.`,
     why: 'Only the first search after a start or an index build does this. Run the query again to see the cost of the search itself.',
     step,
     remedy: index === undefined ? undefined : { kind: 'prewarm-index', index },

@@ -94,7 +94,7 @@ export type GoneTableReply = Type.Static<typeof GoneTableReply>;
 
 export const DeclareTableBody = Shape.requestBody({
   location: Shape.optionalText(
-    'Directory for the data, below the storage root of the database, such as `imported/orders.lance`. Nothing may be there yet, and you need the role owner on the database. By default the server chooses a directory.',
+    'Directory for the data, below the storage root of the database, such as `imported/orders.lance`. Nothing may exist there yet, and you need the role owner on the database. By default the server chooses a directory.',
   ),
   vend_credentials: Shape.optionalFlag(
     'Include short-lived credentials for the files of the table in `storage_options`.',

@@ -376,7 +376,7 @@ test(
     await page.getByRole('button', { name: 'Build', exact: true }).click();
     const card = page.getByRole('article', { name: 'embedding_idx' });
     await card.getByText('IVF_FLAT').waitFor();
-    await card.getByText(/\d+ % recall with nprobes \d+/).waitFor();
+    await card.getByText(/\d+% recall with nprobes \d+/).waitFor();
     await card.getByRole('button', { name: 'Drop embedding_idx' }).click();
     await page.getByRole('dialog').getByRole('button', { name: 'Drop' }).click();
     await card.waitFor({ state: 'detached' });

@@ -66,7 +66,7 @@ test('reports a server that does not answer, with a separate exit code', async (
   assert.deepEqual([code, out], [3, '']);
   assert.equal(
     err,
-    `tiltyard: The server at ${closed.url} did not answer: nothing is listening there.\n` +
+    `tiltyard: The server at ${closed.url} did not respond: nothing is listening there.\n` +
       'hint: Start it with "tiltyard serve", or give the address of another one with --server URL.\n',
   );
   const json = await runCliOn(closed.url, ['tables', '--json']);

@@ -182,7 +182,7 @@ test('says why no answer came', async () => {
   await assert.rejects(lost.json('/v1/tables'), (error) => {
     assert.ok(error instanceof ConnectionError);
     assert.equal(error.code, 'ECONNREFUSED');
-    assert.equal(error.message, `The server at ${url} did not answer: nothing is listening there.`);
+    assert.equal(error.message, `The server at ${url} did not respond: nothing is listening there.`);
     return true;
   });
 });
@@ -199,7 +199,7 @@ test('gives up on a slow reply, follows no redirect, and understands a proxy tha
   });
   const { port } = silent.address() as AddressInfo;
   const waiting = new ApiClient({ url: `http://127.0.0.1:${port}`, key: 'secret', answerSecondsMax: 0.2 });
-  await assert.rejects(waiting.json('/never'), /did not answer: there was no reply within 0\.2 s/);
+  await assert.rejects(waiting.json('/never'), /did not respond: there was no reply within 0\.2 s/);
   await assert.rejects(waiting.json('/moved'), ConnectionError);
   const proxy = await refusal(waiting.json('/proxy'));
   assert.deepEqual([proxy.status, proxy.message], [502, 'The server responded with status 502.']);

@@ -45,7 +45,7 @@ describe('guardFullText', () => {
     guardFullText(boolean({ must: [match({ terms: half }), match({ terms: half })] }), sqlLimits);
     assert.match(
       message(boolean({ must: [match({ terms: half }), match({ terms: half }), match()] })),
-      /more than 65536 characters of text, counted up to full_text_query\.boolean\.must\[2\]\.match\.terms/,
+      /more than 65,536 characters of text, counted up to full_text_query\.boolean\.must\[2\]\.match\.terms/,
     );
   });
 
@@ -54,7 +54,7 @@ describe('guardFullText', () => {
     const refusedFrom = (count: number, change: Partial<Match>): void => {
       guardFullText(match({ terms: words(count - 1), ...change }), sqlLimits);
       const refused = match({ terms: words(count), ...change });
-      assert.match(message(refused), /^full_text_query costs more than 20000, .* has \d+ words/);
+      assert.match(message(refused), /^full_text_query costs more than 20,000, .* has [\d,]+ words/);
     };
     const limits = { ...sqlLimits, fullTextCharactersMax: 1_000_000 };
     guardFullText(match({ terms: words(20_000), fuzziness: 0 }), limits);
@@ -67,7 +67,7 @@ describe('guardFullText', () => {
     refusedFrom(761, { fuzziness: 2, maxExpansions: 1000 });
     guardFullText(match({ terms: 'it is an ox or so '.repeat(500), fuzziness: undefined }), sqlLimits);
     const columns = Array.from({ length: 200 }, (_, column): [string] => [`c${column}`]);
-    assert.match(message({ kind: 'text', terms: words(101), columns }), /costs more than 20000/);
+    assert.match(message({ kind: 'text', terms: words(101), columns }), /costs more than 20,000/);
     const clause = match({ terms: words(300), fuzziness: 2, maxExpansions: 50 });
     assert.match(message(boolean({ should: [clause, clause, clause] })), /counted up to .*should\[2\]/);
   });

@@ -54,7 +54,7 @@ describe('guardVectors', () => {
 
   it('refuses an empty vector and one of too many dimensions', () => {
     assert.match(message([[]]), /number of dimensions of the query vector is 0, which is less than 1/);
-    assert.match(message([vector(4097)]), /number of dimensions of the query vector is 4097, which is more than 4096/);
+    assert.match(message([vector(4097)]), /number of dimensions of the query vector is 4097, which is more than 4,096/);
   });
 
   it('refuses vectors of different dimensions', () => {

@@ -31,7 +31,7 @@ suite('of a table without indexes', () => {
   test('a search by vector asks for an index on the column that it compared', async () => {
     const { severity, seen, remedy } = await find('no-vector-index', { vector: VECTOR, k: 5, columns: ID });
     assert.equal(severity, 'serious');
-    assert.match(seen, /compared with 12,000 rows of vec, which took \d+ % of the time/);
+    assert.match(seen, /compared with 12,000 rows of vec, which took \d+% of the time/);
     assert.deepEqual(remedy, { kind: 'create-index', column: 'vec', indexType: 'IVF_PQ', distanceType: 'l2' });
     assert.equal(remedy && describeRemedy(remedy), 'Create an index of type IVF_PQ on vec');
   });
@@ -102,7 +102,7 @@ suite('of a table with indexes', () => {
 
   test('a search with less effort than the index needs is told which parameters it lacks', async () => {
     const { remedy, seen } = await find('low-recall', { vector: VECTOR, k: 5, refine_factor: 1, columns: ID });
-    assert.match(seen, /measured parameters, which find (?:9\d|100) % of the exact neighbours/);
+    assert.match(seen, /measured parameters, which find (?:9\d|100)% of the exact neighbours/);
     assert.ok(remedy?.kind === 'set' && (remedy.settings.refine_factor ?? 0) > 1, JSON.stringify(remedy));
   });
 
@@ -172,7 +172,7 @@ suite('of a table whose index was not measured', () => {
     const query = { vector: VECTOR, k: 5, nprobes: 4, columns: ID };
     const { remedy, seen } = await find('cold-index', query);
     assert.deepEqual(remedy, { kind: 'prewarm-index', index: 'vec_idx' });
-    assert.match(seen, /partitions were loaded: [\d.]+ [KM]iB in \d+ reads/);
+    assert.match(seen, /Partitions loaded: \d+, [\d.]+ [KM]iB in \d+ reads/);
     assert.deepEqual(await kinds(query), ['unknown-recall']);
   });
 });

@@ -62,11 +62,11 @@ suite('the package', () => {
       isInstalled = true;
     });
 
-    test('its demo serves a table of pictures', async (t) => {
+    test('its demo serves a table of images', async (t) => {
       if (!isInstalled) return t.skip(NO_REGISTRY);
       const { stdout: version } = await run(programOf(folder), ['version'], { cwd: folder });
       assert.match(version, /^\d+\.\d+\.\d+\nengine \d/);
-      await withServer(['demo', '--no-open', '--port=0'], 'Created demo/gallery with 320 pictures.', async (url) => {
+      await withServer(['demo', '--no-open', '--port=0'], 'Created demo/gallery with 320 images.', async (url) => {
         const key = (await readFile(join(folder, 'tiltyard-demo/admin.key'), 'utf8')).trim();
         const found = await new Client(url, { key }).post('/v1/table/demo$gallery/query', {
           full_text_query: { string_query: { query: 'violet spiral' } },

@@ -18,7 +18,7 @@ interface AccessCommand extends Omit<Definition, 'run'> {
 
 const OFFLINE_OPTIONS: readonly Option[] = [
   { name: 'data', value: 'DIR', help: 'work on the data folder of a stopped server, without a connection' },
-  { name: 'config', value: 'FILE', help: 'the same, with the settings file of the server' },
+  { name: 'config', value: 'FILE', help: 'like --data, with the settings file of the server' },
 ];
 
 /** Asks the server; with --data or --config, works on the data folder itself. */

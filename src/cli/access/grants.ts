@@ -25,8 +25,8 @@ export const grantCommands: readonly Command[] = [
   defineAccessCommand({
     words: ['grant', 'add'],
     names: 'PRINCIPAL',
-    summary: 'give a role to a key, a client or the holder of a token',
-    about: `Gives a role at once, also while the server runs. ${PRINCIPAL_HELP} ${GRANT_HELP}`,
+    summary: 'grant a role to a key, a client or the subject of a token',
+    about: `Grants a role, with immediate effect. ${PRINCIPAL_HELP} ${GRANT_HELP}`,
     options: GRANT_OPTIONS,
     examples: [
       'grant add key:01h2xcejqtf2nbrexx3vqjhp41 --role writer --database sales --path eu/orders',
@@ -40,8 +40,8 @@ export const grantCommands: readonly Command[] = [
   defineAccessCommand({
     words: ['grant', 'remove'],
     names: 'PRINCIPAL',
-    summary: 'take a role away',
-    about: `Takes a role away at once. ${PRINCIPAL_HELP} Give role, database and path as "tiltyard grant list" shows them.`,
+    summary: 'revoke a role',
+    about: `Revokes a role, with immediate effect. ${PRINCIPAL_HELP} Give role, database and path as "tiltyard grant list" shows them.`,
     options: GRANT_OPTIONS,
     examples: ['grant remove key:01h2xcejqtf2nbrexx3vqjhp41 --role writer --database sales --path eu/orders'],
     async run(client, { given }) {

@@ -55,7 +55,7 @@ export const quotaCommands: readonly Command[] = [
     words: ['quota', 'remove'],
     names: 'SUBJECT [LIMIT]...',
     summary: 'remove limits of a key, a client or a database',
-    about: `Removes the limits that are named, or all of them. ${SUBJECT_HELP} LIMIT is one of ${optionNames()}.`,
+    about: `Removes the limits that you name, or all of them. ${SUBJECT_HELP} LIMIT is one of ${optionNames()}.`,
     examples: ['quota remove database:sales rows', 'quota remove database:sales'],
     async run(client, { given }) {
       const subject = requireSubject(given);
@@ -70,7 +70,7 @@ export const usageCommand = defineClientCommand({
   words: ['usage'],
   names: '[SUBJECT]',
   summary: 'show how much of its quota a caller or a database uses',
-  about: `Shows what is used, and the limits. ${SUBJECT_HELP} Without one, it is the key or client that you use.`,
+  about: `Shows usage and limits. ${SUBJECT_HELP} Without SUBJECT, it shows those of the key or client that you use.`,
   examples: ['usage', 'usage database:sales'],
   async run({ client, given: { names }, canvas }) {
     const [subject] = names;

@@ -25,9 +25,9 @@ export const benchCommand = defineClientCommand({
 Without TABLE, it creates a sample table and drops it at the end, also after Ctrl-C. With TABLE, it only reads: search uses vectors of the table, filter needs --where. With --write, update (--set, --where) and insert (copies of the first rows) write to a temporary branch.
 
 Kinds of requests:
-  search   nearest rows of a vector         update  one update
+  search   the rows nearest to a vector     update  one update
   filter   rows that match a condition      insert  an insert of 100 rows
-  scan     10,000 rows with all columns     create  a new table of 100 rows, without its drop
+  scan     10,000 rows with all columns     create  a new table of 100 rows; dropping it is not measured
   analyze  a search with its analysis`,
   options: [
     {
@@ -40,14 +40,14 @@ Kinds of requests:
     { name: 'clients', value: 'N', help: 'concurrent clients (default 4)' },
     { name: 'rows', value: 'N', help: 'rows of the sample table (default 10,000, at most 1,000,000)' },
     { name: 'limit', short: 'k', value: 'N', help: 'rows per search and filter (default 10)' },
-    { name: 'where', value: 'SQL', help: 'with TABLE: condition of filter and update' },
+    { name: 'where', value: 'SQL', help: 'with TABLE: condition for filter and update' },
     {
       name: 'set',
       value: 'COLUMN=SQL',
       repeats: true,
       help: 'with TABLE: new value that update sets; may be repeated',
     },
-    { name: 'vector-column', value: 'COLUMN', help: 'with TABLE: column of vectors to search' },
+    { name: 'vector-column', value: 'COLUMN', help: 'with TABLE: vector column to search' },
     { name: 'write', help: 'with TABLE: allow update and insert, on a temporary branch' },
   ],
   examples: [
@@ -156,7 +156,7 @@ function chooseRequests({ requests }: Subject, { kinds, created }: Plan) {
 }
 
 const MISSING: Readonly<Record<Kind, string>> = {
-  search: 'The table has no column of vectors. Leave "search" out of --what.',
+  search: 'The table has no vector column. Leave "search" out of --what.',
   filter: 'Give the condition of "filter" with --where SQL.',
   scan: 'The table cannot be read.',
   analyze: 'The table cannot be read.',
@@ -174,7 +174,7 @@ async function cleanUp({ client, given, terminal }: Session, { created, name }: 
     if (error instanceof ClientError && [401, 403, 404].includes(error.status)) return;
     const command = created === 'table' ? `drop ${name}` : `branch delete ${given.names[0]} ${name}`;
     terminal.err(
-      `The ${created} ${name} could not be removed. When the server answers again, run: tiltyard ${command}\n`,
+      `The ${created} ${name} could not be removed. When the server responds again, run: tiltyard ${command}\n`,
     );
   }
 }

@@ -11,13 +11,15 @@ import type { Session, TableSession } from '../session.ts';
 import { drawRows } from '../show/draw-table.ts';
 import { countOf } from '../show/text.ts';
 
-const CHANGE_OPTIONS: readonly Option[] = [
-  { name: 'where', value: 'SQL', help: 'change only rows that match this condition' },
-  { name: 'all', help: 'change all rows; needed without --where' },
-  { name: 'preview', help: 'show the rows that would change, then ask for confirmation' },
-  { name: 'yes', short: 'y', help: 'with --preview, do not ask for confirmation' },
-  BRANCH_OPTION,
-];
+function changeOptions(verb: 'delete' | 'update'): readonly Option[] {
+  return [
+    { name: 'where', value: 'SQL', help: `${verb} only rows that match this condition` },
+    { name: 'all', help: `${verb} all rows; needed without --where` },
+    { name: 'preview', help: `show the rows to ${verb}, then ask for confirmation` },
+    { name: 'yes', short: 'y', help: 'with --preview, do not ask for confirmation' },
+    BRANCH_OPTION,
+  ];
+}
 
 export const updateCommand = defineTableCommand({
   words: ['update'],
@@ -26,7 +28,7 @@ export const updateCommand = defineTableCommand({
     'Sets columns of all rows that match --where. Expressions read the values from before the update. --preview shows the rows before and after.',
   options: [
     { name: 'set', value: 'COLUMN=SQL', repeats: true, help: 'new value of a column; may be repeated' },
-    ...CHANGE_OPTIONS,
+    ...changeOptions('update'),
   ],
   examples: [
     `update orders --set "price=price * 1.1" --where "city = 'Oslo'" --preview`,
@@ -47,8 +49,8 @@ export const deleteCommand = defineTableCommand({
   words: ['delete'],
   summary: 'delete rows',
   about: 'Deletes all rows that match --where. --preview shows them first.',
-  options: CHANGE_OPTIONS,
-  examples: [`delete orders --where "made < timestamp '2020-01-01'" --preview`, 'delete orders --where "id = 7"'],
+  options: changeOptions('delete'),
+  examples: [`delete orders --where "created < timestamp '2020-01-01'" --preview`, 'delete orders --where "id = 7"'],
   async run(session) {
     const { client, table, given } = session;
     const predicate = requirePredicate(session);

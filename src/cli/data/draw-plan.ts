@@ -137,7 +137,7 @@ export function drawFindings(findings: readonly Finding[], table: TablePath, { p
 /** Below the plan of a search with an index; nothing when it was not measured. */
 export function drawRecall(recall: number | undefined, { paint }: Canvas): string {
   if (recall === undefined) return '';
-  return `${paint.bold(`Recall ${formatShare(recall)}`)} ${paint.dim('of the rows of an exact search were found')}\n`;
+  return `${paint.bold(`Recall: ${formatShare(recall)}`)} ${paint.dim('of the rows of an exact search were found')}\n`;
 }
 
 /** A command where there is one, in one piece to be copied; else a sentence. */

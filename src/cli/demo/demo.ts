@@ -12,9 +12,9 @@ import { showPath } from '../session.ts';
 export const demoCommand: Command = {
   words: ['demo'],
   usage: '[DATA] [--no-open] [--port PORT]',
-  summary: 'start a server with a sample table of pictures and open the console',
+  summary: 'start a server with a sample table of images and open the console',
   help: `Starts a server on the folder DATA (default ./${DEMO_DATA}), creates the table demo/gallery in it and opens the
-console in your browser. The table has 320 pictures with titles, descriptions and vectors, an index for full-text search,
+console in your browser. The table has 320 images with titles, descriptions and vectors, a full-text index,
 and a few versions to compare. Press Ctrl-C to stop. The next start continues with the same data; delete the folder to
 start again.
 
@@ -62,13 +62,13 @@ async function showDemo({ url, key, isOpened, terminal }: Demo): Promise<void> {
   const { GALLERY, loadDemo } = await import('./load-demo.ts');
   const page = `${url}/ui/#/table/${showPath(GALLERY)}`;
   try {
-    terminal.status?.('Drawing 320 pictures …');
+    terminal.status?.('Drawing 320 images …');
     const isNew = await loadDemo(new ApiClient({ url, ...(key === undefined ? {} : { key }) }));
     terminal.status?.('');
     terminal.out(
       [
         '',
-        isNew ? 'Created demo/gallery with 320 pictures.' : 'Using demo/gallery from the last start.',
+        isNew ? 'Created demo/gallery with 320 images.' : 'Using demo/gallery from the last start.',
         `Open ${page}`,
         ...(key === undefined ? [] : [`and sign in with the key ${key}`]),
         '',

@@ -79,7 +79,7 @@ export const webhookCommands: readonly Command[] = [
     names: 'WEBHOOK',
     advice: adviseOnWebhook,
     summary: 'change the URL of a webhook, or which commits it selects',
-    about: 'Changes only what you give. The secret stays the same.',
+    about: 'Changes only what you name. The secret stays the same.',
     options: [
       { name: 'url', value: 'URL', help: 'send later events to this address' },
       { name: 'table', value: 'TABLE', help: 'send only commits of this table' },
@@ -119,7 +119,7 @@ export const webhookCommands: readonly Command[] = [
     words: ['webhook', 'test'],
     names: 'WEBHOOK',
     advice: adviseOnWebhook,
-    summary: 'send a delivery without events now',
+    summary: 'send a test delivery without events',
     examples: ['webhook test 01jz3v0c6q8h2m5n7p9r1t3w5y'],
     async run(session) {
       const reply = await testWebhook(session.client, idOf(session));

@@ -24,20 +24,20 @@ export const exportCommand = defineTableCommand({
   names: 'FILE',
   summary: 'write the rows of a table to a file (Arrow, Parquet, CSV, NDJSON)',
   about:
-    'Writes rows to a file whose extension gives the format: .arrow and .feather are Arrow files, .arrows is an Arrow stream. An interrupted export leaves no file. - writes to the standard output.',
+    'Writes rows to a file whose extension gives the format: .arrow and .feather are Arrow files, .arrows is an Arrow stream. An interrupted export leaves no file. With - as FILE, it writes to standard output.',
   options: [
     ...CHOICE_OPTIONS,
     { name: 'limit', short: 'k', value: 'N', help: 'number of rows (default: all)' },
     ORDER_OPTION,
     ...STATE_OPTIONS,
-    { name: 'format', value: 'FORMAT', help: `${FORMATS.join(', ')} (default: by the extension)` },
+    { name: 'format', value: 'FORMAT', help: `${FORMATS.join(', ')} (default: from the extension)` },
     { name: 'delimiter', value: 'CHARACTER', help: 'delimiter of a CSV file (default: comma)' },
     { name: 'force', help: 'replace an existing file' },
   ],
   examples: [
     'export people people.csv',
     'export eu/orders orders.parquet --where "price > 5" --select id,price',
-    'export people latest.ndjson --order-by made:desc --limit 100',
+    'export people latest.ndjson --order-by created:desc --limit 100',
     'export people - --format ndjson --at before-import',
     'export people trial.arrow --branch trial',
   ],

@@ -40,7 +40,7 @@ export const importCommand = defineClientCommand({
   words: ['import'],
   names: 'FILE|FOLDER... TABLE',
   summary: 'load files (Arrow, Parquet, CSV, JSON) into a table',
-  about: `Creates a table from files, or adds their rows to a table. The format is detected from the contents and the extension. The types of CSV and JSON columns are detected from the first rows, and lists of floats that all have one length of at least 8 become vectors; --mode append uses the types of the table. Large files are sent in parts of about 24 MiB. All rows become visible at once, when the last part has arrived; if anything fails before, none are added. After a lost connection, --resume continues without sending the parts again that the server has.`,
+  about: `Creates a table from files, or adds their rows to a table. The format is detected from the contents and the extension. The types of CSV and JSON columns are detected from the first rows, and lists of floats that all have the same length, 8 or more, become vectors; --mode append uses the types of the table. Large files are sent in parts of about 24 MiB. All rows become visible at once, when the last part has arrived; if anything fails before, none are added. After a lost connection, --resume continues and sends only the missing parts.`,
   options: [
     { name: 'mode', value: 'MODE', help: 'create (default), append or overwrite' },
     ...FILE_OPTIONS,
@@ -253,7 +253,7 @@ class Sender {
     const { uploadId, pendingRows } = this.state;
     if (error instanceof ConnectionError || (error instanceof ClientError && mayResume(error))) {
       const outcome = pendingRows === undefined ? 'Nothing was imported so far' : 'The rows may have been added';
-      error.message = `${error.message} ${outcome}: when the server answers again, use --resume.`;
+      error.message = `${error.message} ${outcome}: when the server responds again, use --resume.`;
       return error;
     }
     const outcome = await this.#cancel();
@@ -272,7 +272,7 @@ class Sender {
     const isLeft = isCreated === true && !(await dropUnchanged(client, table, baseVersion));
     await deleteState(path);
     return isLeft
-      ? `Nothing was imported. The table ${showPath(table)}, which the import has created, is left.`
+      ? `Nothing was imported. The table ${showPath(table)}, which the import created, still exists without rows.`
       : 'Nothing was imported.';
   }
 }

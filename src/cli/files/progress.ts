@@ -63,7 +63,7 @@ export class Progress {
     const filled = Math.round(share * BAR_WIDTH);
     const bar = `${'█'.repeat(filled)}${'░'.repeat(BAR_WIDTH - filled)}`;
     const remaining = share === 0 ? '' : `, ${formatSeconds((this.seconds * (1 - share)) / share)} left`;
-    return `${this.#title}  ${bar} ${Math.floor(share * 100)} %  ${rate}${remaining}`;
+    return `${this.#title}  ${bar} ${Math.floor(share * 100)}%  ${rate}${remaining}`;
   }
 }
 

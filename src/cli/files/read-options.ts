@@ -12,19 +12,19 @@ import type { PartOptions } from './import-parts.ts';
 
 /** How files are read. */
 export const FILE_OPTIONS: readonly Option[] = [
-  { name: 'format', value: 'FORMAT', help: `${FORMATS.join(', ')} (default: by contents and extension)` },
+  { name: 'format', value: 'FORMAT', help: `${FORMATS.join(', ')} (default: detected from contents and extension)` },
   { name: 'type', value: 'NAME=TYPE', repeats: true, help: 'type of a column, such as price=float64' },
   {
     name: 'vector',
     value: 'NAME[:LENGTH]',
     repeats: true,
-    help: 'read lists as vectors, also where none are detected',
+    help: 'read lists as vectors, even if they are not detected as such',
   },
-  { name: 'no-vector', value: 'NAME', repeats: true, help: 'keep lists where vectors are detected' },
+  { name: 'no-vector', value: 'NAME', repeats: true, help: 'keep lists that are detected as vectors' },
   { name: 'rename', value: 'NAME=NEW', repeats: true, help: 'load a column under another name' },
   { name: 'skip', value: 'NAME', repeats: true, help: 'skip a column' },
   { name: 'column', value: 'NAME=TYPE', repeats: true, help: 'the same as --type' },
-  { name: 'delimiter', value: 'CHARACTER', help: 'delimiter of CSV files (default: guessed)' },
+  { name: 'delimiter', value: 'CHARACTER', help: 'delimiter of CSV files (default: detected)' },
   { name: 'no-header', help: 'the first row of a CSV file is data' },
   { name: 'batch-rows', value: 'N', help: 'send at most this many rows per request' },
 ];

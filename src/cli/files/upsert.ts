@@ -25,15 +25,19 @@ export const upsertCommand = defineTableCommand({
   summary: 'update matching rows from files and insert the others',
   about: `Merges the rows of files into a table. A row of a file matches the row of the table with the same values in the columns of --on. By default, matching rows are updated, other rows of the files are inserted, and other rows of the table stay as they are.
 
-Large files are sent in parts of about 24 MiB, each of them one version. If the command stops halfway, run it again: rows that were merged match. --preview merges into a temporary branch and shows how many rows would change.`,
+Large files are sent in parts of about 24 MiB, each of them one version. If the command stops halfway, run it again: rows that were already merged match. --preview merges into a temporary branch and shows how many rows would change.`,
   options: [
     { name: 'on', value: 'COLUMN', repeats: true, help: 'column that rows are matched on; may be repeated' },
     { name: 'when-matched', value: 'ACTION', help: 'update (default) or skip' },
     { name: 'update-where', value: 'SQL', help: 'update only if this is true of target.COLUMN and source.COLUMN' },
     { name: 'when-not-matched', value: 'ACTION', help: 'insert (default) or skip' },
-    { name: 'when-not-in-file', value: 'ACTION', help: 'what happens to other rows: keep (default) or delete' },
+    {
+      name: 'when-not-in-file',
+      value: 'ACTION',
+      help: 'what to do with other rows of the table: keep (default) or delete',
+    },
     { name: 'delete-where', value: 'SQL', help: 'delete only rows of the table that match this condition' },
-    { name: 'preview', help: 'show how many rows would change, then ask' },
+    { name: 'preview', help: 'show how many rows would change, then ask for confirmation' },
     YES_OPTION,
     BRANCH_OPTION,
     ...FILE_OPTIONS,

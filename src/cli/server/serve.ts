@@ -48,7 +48,7 @@ export const configCommand: Command = {
   words: ['config'],
   usage: '[DATA] [flags]',
   summary: 'list every setting, its value and where it comes from',
-  help: 'Reads the settings as "tiltyard serve" would and prints them, without secrets. If settings are invalid, it lists all\nproblems and ends with exit code 2.',
+  help: 'Reads the settings as "tiltyard serve" would and prints them, without secrets. If settings are invalid, it lists all\nproblems and exits with code 2.',
   async run(argv, terminal) {
     terminal.out(formatConfig(requireConfig(argv, terminal)));
     return EXIT.done;

@@ -42,7 +42,7 @@ export const columnCommands: readonly Command[] = [
   defineTableCommand({
     words: ['column', 'fill'],
     names: 'COLUMN',
-    summary: 'compute a computed column in the existing rows',
+    summary: 'fill a computed column in the existing rows',
     options: [{ name: 'where', value: 'SQL', help: 'fill only rows that match this condition' }, BRANCH_OPTION],
     examples: ['column fill orders total', "column fill orders total --where 'id < 1000'"],
     run: async (session, name = '') => fill(session, name),
@@ -76,7 +76,7 @@ export const columnCommands: readonly Command[] = [
     async run(session, path = '', word = '') {
       if (word !== 'yes' && word !== 'no') throw new UsageError(`Give "yes" or "no", not "${word}".`);
       const nullable = word === 'yes';
-      const text = `${path} of ${showPath(session.table)} ${nullable ? 'may' : 'may not'} be null`;
+      const text = `${path} of ${showPath(session.table)} ${nullable ? 'can' : 'must not'} be null`;
       return alter(session, { path, nullable }, text);
     },
   }),

@@ -16,7 +16,7 @@ export const embeddingCommand = defineTableCommand({
   options: [
     { name: 'model', value: 'NAME', help: 'model, as the embedding provider of the server calls it' },
     { name: 'source', value: 'COLUMN', help: 'column of the texts that the vectors were made from' },
-    { name: 'query-prefix', value: 'TEXT', help: 'put in front of a text that is searched for, if the model needs it' },
+    { name: 'query-prefix', value: 'TEXT', help: 'text to put in front of search texts, if the model needs it' },
     { name: 'remove', help: 'remove what is recorded' },
     BRANCH_OPTION,
   ],

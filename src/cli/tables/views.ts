@@ -105,9 +105,9 @@ async function refreshed(session: TableSession, id: string): Promise<Result | nu
   const fields = new Map<string, unknown>(Object.entries(job.result ?? {}));
   const source = `version ${String(fields.get('source_version'))} of its source`;
   const how = String(fields.get('how'));
-  const what = how === 'unchanged' ? 'was up to date' : `is ${how}`;
+  const what = how === 'unchanged' ? 'was up to date with' : `is ${how} from`;
   const rows = how === 'unchanged' ? '' : `: ${countOf(Number(fields.get('rows')), 'row')}`;
-  return { reply: { job_id: id, result: job.result }, text: `${name} ${what} with ${source}${rows}.\n` };
+  return { reply: { job_id: id, result: job.result }, text: `${name} ${what} ${source}${rows}.\n` };
 }
 
 function notFilled(name: string): string {

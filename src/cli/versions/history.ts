@@ -163,7 +163,7 @@ const TAG_HEADS = ['tag', { number: 'version' }, 'branch'];
 export const tagCommands: readonly Command[] = [
   defineTableCommand({
     words: ['tag', 'create'],
-    summary: 'give a version a name (default: the latest version)',
+    summary: 'tag a version (default: the latest)',
     examples: ['tag create orders before-import', 'tag create orders v1 12'],
     ...setTagWith(createTag, (tag) => `Created the tag ${tag} at`),
   }),
@@ -180,7 +180,7 @@ export const tagCommands: readonly Command[] = [
   }),
   defineTableCommand({
     words: ['tag', 'move'],
-    summary: 'move a tag to another version (default: the latest version)',
+    summary: 'move a tag to another version (default: the latest)',
     examples: ['tag move orders stable 14'],
     ...setTagWith(updateTag, (tag) => `Moved the tag ${tag} to`),
   }),

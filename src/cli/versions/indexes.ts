@@ -38,11 +38,11 @@ const CREATE_OPTIONS: readonly Option[] = [
 ];
 
 const CREATE_ABOUT = `Creates an index on a column and waits for it. Without --type, the server looks at the column and says what it chose:
-  vectors                    IVF_FLAT while the vectors fit into half of the index cache, else IVF_PQ or IVF_HNSW_SQ
-  flags, few distinct values BITMAP
-  texts of several words     FTS (full-text search); shorter texts BTREE or BITMAP
-  lists                      LABEL_LIST
-  other values               BTREE`;
+  vectors                        IVF_FLAT while the vectors fit into half of the index cache, else IVF_PQ or IVF_HNSW_SQ
+  booleans, few distinct values  BITMAP
+  text of several words          FTS (full-text search); for shorter text BTREE or BITMAP
+  lists                          LABEL_LIST
+  other values                   BTREE`;
 
 export const indexCommands: readonly Command[] = [
   defineTableCommand({

@@ -66,13 +66,13 @@ export const SERVICE_SETTINGS = {
     seconds(30, [0.1, HOUR], "Timeout of the server's own requests to an object store."),
   ),
   'storage.requestAttemptsMax': number(
-    integer(5, [1, 100], "Attempts of the server's own requests to an object store that fails."),
+    integer(5, [1, 100], "Maximum attempts of each of the server's own requests to an object store."),
   ),
   'storage.retentionSecondsMin': number(
     seconds(
       600,
       [600, 30 * DAY],
-      "On an object store, versions that were the latest within this time are kept; exceeds the engine's retries.",
+      'On an object store, how long a replaced version is kept at least; longer than the engine retries a commit.',
     ),
   ),
   'storage.vending': choice(
@@ -95,7 +95,7 @@ export const SERVICE_SETTINGS = {
   'storage.sync': choice(
     'full',
     ['full', 'os'],
-    'When a write on a local disk is answered: full, once it is on disk; os, once the operating system has it.',
+    'When a write on a local disk is acknowledged: full, once it is on disk; os, once the operating system has it.',
   ),
   'storage.lockSeconds': number(
     seconds(
@@ -155,7 +155,7 @@ export const SERVICE_SETTINGS = {
   ),
   'embeddings.url': text({
     default: undefined,
-    defaultText: 'none: searches by text need full-text search',
+    defaultText: 'none: no search by meaning',
     help: 'OpenAI-compatible API that embeds texts to search for, such as https://api.openai.com/v1; needs embeddings.models.',
     rule: Rule.readHttpAddress,
   }),

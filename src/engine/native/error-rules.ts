@@ -170,11 +170,11 @@ export const ERROR_RULES = {
   // Rows, SQL and searches.
   'null-in-required-column': unfit(
     /Column '([^']*)' is declared as non-nullable but contains null values/,
-    'The column {1} may not be null.',
+    'The column {1} must not be null.',
   ),
   'null-in-required-field': invalid(
     /Cannot cast nullable struct field '([^']*)' to non-nullable field|Unsupported CAST from Struct\(.*\) to Struct\(.*?"([^"]*)": non-null /,
-    'The struct cannot be rewritten, because its field {1} may not be null.',
+    'The struct cannot be rewritten, because its field {1} is not nullable.',
   ),
   'column-missing-in-expression': columnMissing(
     /No field named (?:"((?:[^"]|"")*)"|([^\s,]+?))\.(?:\s(?:Did you mean '([^']+)'\?)?|,|$)/,
@@ -229,7 +229,7 @@ export const ERROR_RULES = {
   ),
   'null-in-added-rows': unfit(
     /The field `(.+?)` contained null values even though the field is marked non-null/,
-    'The column {1} may not be null.',
+    'The column {1} must not be null.',
   ),
   'null-field-in-null-struct': unfit(
     /Arrays of type Null cannot contain a null bitmask/,

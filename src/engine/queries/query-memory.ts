@@ -209,9 +209,9 @@ function adviseLess({ query, vectorColumn }: QueryPlan, estimate: MemoryEstimate
   const { length: vectors } = query.vectors;
   if (vectorColumn?.isMultiVector === false && vectors > 1) {
     const k = Math.floor(rows / vectors);
-    return `Lower k plus offset to ${k} for ${vectors} vectors, send fewer vectors, or ${columns}.`;
+    return `Lower k plus offset to ${formatCount(k)} for ${vectors} vectors, send fewer vectors, or ${columns}.`;
   }
   if (query.k === undefined)
-    return `Limit the rows of order_by: set k so that k plus offset is at most ${rows}, or ${columns}.`;
-  return `Lower k plus offset to ${rows}, or ${columns}.`;
+    return `Limit the rows of order_by: set k so that k plus offset is at most ${formatCount(rows)}, or ${columns}.`;
+  return `Lower k plus offset to ${formatCount(rows)}, or ${columns}.`;
 }

@@ -123,7 +123,7 @@ function requireNullable(child: Field, parent: FieldPath): void {
   const struct = quotePath(parent);
   const field = quotePath([...parent, child.name]);
   throw invalidInput(
-    `No field of the struct ${struct} can be updated, because its field ${field} may not be null.`,
+    `No field of the struct ${struct} can be updated, because its field ${field} is not nullable.`,
     'The storage engine cannot rewrite such a struct.',
   );
 }

@@ -169,7 +169,7 @@ export function leaseChunks(pool: BufferPool, lease: MemoryLease): ChunkMemory {
 }
 
 function noMemory(seconds: number): ServiceError {
-  return new ServiceError('ServiceUnavailable', `For ${seconds} s there was no memory for the rest of the body.`, {
+  return new ServiceError('ServiceUnavailable', `There was no memory for the rest of the body within ${seconds} s.`, {
     hint: 'Other requests are using it. Try again later.',
     retryAfterSeconds: 5,
   });

@@ -39,13 +39,13 @@ export const INTEGRATION_LIMITS = {
     readBytesMax: bytes(16 * MiB, [64 * KiB, GiB], 'Largest reply of an operation that a tool can process.'),
   },
   embeddings: {
-    timeoutSeconds: seconds(10, [0.1, 600], 'Time in which the embedding provider must answer.'),
+    timeoutSeconds: seconds(10, [0.1, 600], 'Timeout of a call to the embedding provider.'),
     textCharactersMax: integer(8192, [1, 1_000_000], 'Longest text to search for by its embedding (vector_text).'),
     replyBytesMax: bytes(4 * MiB, [KiB, 64 * MiB], 'Largest reply of the embedding provider.'),
     callsMax: integer(
       8,
       [1, 10_000],
-      'Concurrent calls to the embedding provider; each keeps one of http.readsMax. More are refused.',
+      'Concurrent calls to the embedding provider; each holds a slot of http.readsMax. More are refused.',
     ),
     callsPerCallerMax: integer(6, [1, 10_000], 'Concurrent calls to the embedding provider for one caller.'),
     cacheBytes: bytes(16 * MiB, [0, TiB], 'Memory for the embeddings of recent texts; 0: off.'),

@@ -41,12 +41,12 @@ function findAdvice({ classes, target, indexType }: IndexTuning): string | undef
   });
   if (missed === undefined) return undefined;
   const { recall, settings } = chooseMeasured(missed, target) ?? NOTHING;
-  const filter = missed.share === 1 ? '' : ` with a filter that ${missed.share * 100} % of the rows match`;
-  const wanted = `${Math.round(target * 100)} %`;
+  const filter = missed.share === 1 ? '' : ` with a filter that ${missed.share * 100}% of the rows match`;
+  const wanted = `${Math.round(target * 100)}%`;
   const fact =
     settings.isExact === true
       ? `Searches${filter} compare every row, because the index does not find ${wanted} of the exact neighbours.`
-      : `Searches${filter} find ${Math.round(recall * 100)} % of the exact neighbours; the target is ${wanted}.`;
+      : `Searches${filter} find ${Math.round(recall * 100)}% of the exact neighbours; the target is ${wanted}.`;
   return `${fact} ${REMEDIES[indexType] ?? 'Build the index again with another type.'}`;
 }
 

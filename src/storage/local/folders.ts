@@ -85,6 +85,6 @@ export async function requireUnused(root: string, segments: readonly string[]): 
     });
     if (found === undefined) return;
     if (depth === segments.length) throw locationUsed();
-    if (!found.isDirectory()) throw invalidInput('The location leads through a link or a file.');
+    if (!found.isDirectory()) throw invalidInput('The path of the location contains a symbolic link or a file.');
   }
 }

@@ -23,7 +23,7 @@ export type ForwardFailure = (typeof FORWARD_FAILURES)[number];
 export const COUNTERS = {
   requests: counter(
     'tiltyard_requests_total',
-    'Requests answered, by operation, status class and client dialect.',
+    'Requests handled, by operation, status class and client dialect.',
     'operation',
     'status',
     'dialect',
@@ -107,7 +107,7 @@ export const HISTOGRAMS = {
   engineSeconds: histogram(
     SECONDS,
     'tiltyard_engine_call_duration_seconds',
-    'Time from a call to the storage engine to its result or first rows, including any time that a write waits for its turn.',
+    'Time from a call to the storage engine to its result or first rows, including the time that a write waits in the write queue.',
     'call',
   ),
   forwardSeconds: histogram(
@@ -195,7 +195,7 @@ export const READINGS = {
   lookupEntries: gauge('tiltyard_lookup_cache_entries', 'Catalog lookups that are cached.'),
   lookups: counter(
     'tiltyard_lookups_total',
-    'Catalog lookups answered from the cache (hit) or read from the catalog (miss).',
+    'Catalog lookups served from the cache (hit) or read from the catalog (miss).',
     'outcome',
   ),
   cachedResults: gauge('tiltyard_result_cache_entries', 'Cached query results.'),
@@ -205,7 +205,7 @@ export const READINGS = {
   ),
   cachedResultLookups: counter(
     'tiltyard_result_cache_lookups_total',
-    'Queries answered from the cache (hit), executed because it had no result (miss), or that the cache cannot serve (bypass).',
+    'Queries served from the cache (hit), executed because it had no result (miss), or that the cache cannot serve (bypass).',
     'outcome',
   ),
   cachedResultEvictions: counter(

@@ -21,7 +21,7 @@ export const TableVersionShape = Type.Object({
   version: Shape.Version,
   timestamp: Type.String({ description: 'Commit time, RFC 3339.' }),
   timestamp_millis: Type.Integer({ description: 'Commit time, in milliseconds since 1970.' }),
-  metadata: Shape.mapOf(Type.String(), 'Figures of the engine, and what `version/create` was given.'),
+  metadata: Shape.mapOf(Type.String(), 'Figures of the engine, and the metadata from `version/create`.'),
   manifest_path: Type.String({ description: 'Path of the manifest file of the version.' }),
   manifest_size: Shape.optionalCount('Size of the manifest in bytes, if the storage reports it.'),
 });

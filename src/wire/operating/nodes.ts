@@ -26,7 +26,7 @@ const Takeover = Type.Object({
 });
 
 export const ListNodesReply = Shape.replyBody({
-  node_id: Type.String({ description: 'Id of the node that answered.' }),
+  node_id: Type.String({ description: 'Id of the node that handled the request.' }),
   nodes: Type.Array(ServingNode, {
     description: 'In order of start time; nodes that failed are listed for an hour.',
   }),

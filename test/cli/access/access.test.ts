@@ -101,7 +101,7 @@ suite('keys', () => {
     const env = { TILTYARD_URL: 'http://127.0.0.1:9', TILTYARD_DATA: folder };
     const { code, out, err } = await runCli(['key', 'create', 'x'], { env });
     assert.deepEqual([code, out], [3, '']);
-    assert.match(err, /did not answer.*\nhint: Start it .* For the folder of a stopped server, give --data DIR\.\n/);
+    assert.match(err, /did not respond.*\nhint: Start it .* For the folder of a stopped server, give --data DIR\.\n/);
     assert.deepEqual(await readdir(folder), []);
   });
 });

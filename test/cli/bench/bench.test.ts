@@ -115,7 +115,7 @@ test('wrong words, a wrong key, a missing table and a silent server have their e
     [['orders', '--what', 'filter', '--where', 'nope = 1'], 5, /nope/],
     [['--key', 'wrong'], 4, /hint: The credential is from --key/],
     [['nothing'], 5, /was not found/],
-    [['--server', 'http://127.0.0.1:1'], 3, /did not answer/],
+    [['--server', 'http://127.0.0.1:1'], 3, /did not respond/],
   ] as const) {
     const outcome = await bench([...argv]);
     assert.equal(outcome.code, code, `${argv.join(' ')}: ${outcome.err}`);

@@ -36,7 +36,7 @@ async function run(...argv: readonly string[]) {
 
 test('plan measures the recall of a search with an index, and says what finds the missing rows', async () => {
   const out = await run('--nprobes', '1');
-  assert.match(out, /^Recall \d\d? % of the rows of an exact search were found$/m);
+  assert.match(out, /^Recall: \d\d?% of the rows of an exact search were found$/m);
   assert.match(out, /The index misses rows that an exact search finds/);
   assert.match(out, /Set nprobes to 4/);
   const reply = JSON.parse(await run('--nprobes', '1', '--json'));
@@ -46,7 +46,7 @@ test('plan measures the recall of a search with an index, and says what finds th
 
 test('plan has no such advice for a search that finds all, and none for one without an index', async () => {
   const all = await run('--nprobes', '30');
-  assert.match(all, /^Recall 100 % /m);
+  assert.match(all, /^Recall: 100% /m);
   assert.doesNotMatch(all, /misses rows/);
   assert.doesNotMatch(await run('--no-index'), /Recall/);
 });

@@ -42,7 +42,7 @@ test('views are created, refreshed, listed, described and dropped', async () => 
   const query = 'SELECT id, id * 2 AS twice FROM orders WHERE id < 10';
   assert.match(
     await done('view', 'create', 'small', query, '--every', '3600'),
-    /small is rebuilt with version \d+ .*10 rows/,
+    /small is rebuilt from version \d+ .*10 rows/,
   );
   assert.match(await done('view', 'refresh', 'small'), /was up to date/);
   assert.match(await done('view', 'list'), /small +orders +every 3600 s +rebuilt from version/);

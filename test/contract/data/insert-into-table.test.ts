@@ -255,7 +255,7 @@ suite('rows that do not fit', () => {
     const without = streamOf({ note: { type: new Utf8(), values: ['b'] } });
     await assertUnchanged(table, insert(table, without), badRequest(/"id" is missing/, CODE.schema));
     const withNull = streamOf({ id: { type: new Int32(), values: [1, null] } });
-    await assertUnchanged(table, insert(table, withNull), badRequest(/"id" may not be null/, CODE.schema));
+    await assertUnchanged(table, insert(table, withNull), badRequest(/"id" must not be null/, CODE.schema));
   });
 
   test('are a 400 when a vector holds NaN', async () => {

@@ -396,7 +396,7 @@ suite('the update of a nested field', () => {
       pair: { type, values: [{ must: 1, may: 2 }], nullable: false },
     });
     const table = await server.table({ stream });
-    await assertUnchanged(table, { updates: [['pair.may', '1']] }, badRequest(/may not be null/));
+    await assertUnchanged(table, { updates: [['pair.may', '1']] }, badRequest(/is not nullable/));
   });
 });
 

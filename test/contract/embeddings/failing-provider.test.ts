@@ -100,7 +100,7 @@ suite('when the provider', () => {
         () => {},
         async () => {
           const refused = await search(impatient.admin, made, newText());
-          assertRefused(refused, unavailable(/did not answer within 0\.2 s/));
+          assertRefused(refused, unavailable(/did not respond within 0\.2 s/));
           assert.equal(refused.headers.get('retry-after'), '5');
         },
       );

@@ -113,8 +113,8 @@ test('says which value to lower, and the lower value is accepted', () => {
     return String(tooMuchMemory(refused, estimateMemory(refused, SIZE, 1024), bytesMax).hint);
   };
   const hint = refusal({ vectors: vectors(100), k: 60_000 });
-  assert.match(hint, /Lower k plus offset to \d+ for 100 vectors, send fewer vectors, or select only/);
-  const k = Number(/to (\d+) for/.exec(hint)?.[1]);
+  assert.match(hint, /Lower k plus offset to [\d,]+ for 100 vectors, send fewer vectors, or select only/);
+  const k = Number(/to ([\d,]+) for/.exec(hint)?.[1]?.replaceAll(',', ''));
   assert.ok(k > 100 && estimate({ vectors: vectors(100), k }) <= 512, String(k));
   const orderBy = [{ path: ['id'] as const, ascending: true, nullsFirst: false }];
   const wide = { rows: 10_000_000, bytes: 6e9 };

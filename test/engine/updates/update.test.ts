@@ -278,7 +278,7 @@ test('refuses a field inside a list of structs, with or without the name of its 
 test('refuses to rewrite a struct with a field that may not be null', async (t) => {
   const strict = new Struct([optional('a', new Int32()), required('b', new Int32())]);
   const { update } = await openUpdated(t, toTable({ s: [strict, [{ a: 1, b: 1 }]] }));
-  await assert.rejects(update([[['s', 'a'], '2']]), refused('InvalidInput', /"s\.b" may not be null/));
+  await assert.rejects(update([[['s', 'a'], '2']]), refused('InvalidInput', /"s\.b" is not nullable/));
 });
 
 test('rewrites a struct beside another whose field may not be null', async (t) => {
@@ -292,7 +292,7 @@ test('rewrites a struct beside another whose field may not be null', async (t) =
 test('refuses null for a column that may not be null', async (t) => {
   const schema = new Schema([required('id', new Int32())]);
   const { update } = await openUpdated(t, new Table(schema, { id: vectorFromArray([1], new Int32()) }));
-  await assert.rejects(update([[['id'], 'NULL']]), refused('TableSchemaValidationError', /"id" may not be null/));
+  await assert.rejects(update([[['id'], 'NULL']]), refused('TableSchemaValidationError', /"id" must not be null/));
 });
 
 for (const [title, predicate, kind, pattern] of [

@@ -60,7 +60,7 @@ export function convertValue({ schema }: Pick<ArrowRows, 'schema'>, column: stri
   if (field === undefined) throw new ValueFault(`${column} is computed by the server.`);
   if (value === null) {
     if (field.nullable) return null;
-    throw new ValueFault(`${column} may not be null.`);
+    throw new ValueFault(`${column} must not be null.`);
   }
   try {
     return converterFor(field.type)(toExact(value));
