@@ -51,7 +51,8 @@ export class LookupCaches {
 
   /** Keeps the most recently used results. Absence is not cached: requests for what does not exist would evict the rest. */
   create<Value extends object | string | number>() {
-    const cache = new LRUCache<string, Value>({ max: this.#options.entriesMax });
+    // Not `max`: it allocates all entries in advance, and `clear` overwrites them all.
+    const cache = new LRUCache<string, Value>({ maxSize: this.#options.entriesMax, sizeCalculation: () => 1 });
     this.#caches.push(cache);
     return {
       /** A check that began after `since` is not repeated: for a request, the moment at which it arrived. */

@@ -48,11 +48,13 @@ export function mountConsole(server: FastifyInstance, { basePath, consoleFile }:
   if (reference !== undefined) {
     server.get(`${basePath}/docs`, async (request, reply) => sendFile(reference, request, reply));
   }
-  for (const [name, file] of files) {
-    server.get(`${basePath}/ui/${name}`, async (request, reply) => sendFile(file, request, reply));
-  }
   let wasm: ConsoleFile | undefined;
-  server.get(`${basePath}/ui/${WASM}`, async (request, reply) => sendFile((wasm ??= readWasm()), request, reply));
+  // One route for all files: each would take a start as long as an operation.
+  server.get<{ Params: { name: string } }>(`${basePath}/ui/:name`, async (request, reply) => {
+    const { name } = request.params;
+    const file = name === WASM ? (wasm ??= readWasm()) : files.get(name);
+    return file === undefined ? reply.callNotFound() : sendFile(file, request, reply);
+  });
 }
 
 type ConsoleFile = ReturnType<typeof toFile>;
