@@ -22,6 +22,7 @@ const MIGRATIONS: readonly Migration[] = [
   createWebhooks,
   createProtocolParts,
   createVersionMetadata,
+  indexKeysOnly,
 ];
 export const MIGRATIONS_COUNT = MIGRATIONS.length;
 export const APPLIED = 'migrations_applied';
@@ -230,6 +231,16 @@ async function createVersionMetadata(sql: Sql, text: BinaryText): Promise<void> 
     table_id ${text} not null, branch ${text} not null, version bigint not null, committed_at bigint not null,
     metadata text not null, constraint version_metadata_key primary key (table_id, branch, version)
   )`.execute(sql);
+}
+
+/** Most entries have no key, and none is looked up by its digest: each index that a write must change costs it a page. */
+async function indexKeysOnly(sql: Sql): Promise<void> {
+  for (const index of ['journal_digest', 'journal_key']) {
+    await statement`drop index if exists ${statement.table(index)}`.execute(sql);
+  }
+  await statement`create index journal_key on journal (idempotency_key, caller) where idempotency_key is not null`.execute(
+    sql,
+  );
 }
 
 async function addColumns(sql: Sql, table: string, columns: readonly string[]): Promise<void> {

@@ -46,6 +46,18 @@ test('an empty file becomes a catalog', async (context) => {
   ]);
 });
 
+test('a write without a key changes no index of keys, and one with a key is found through it', async (context) => {
+  const file = await temporaryFile(context);
+  await open(context, file);
+  const database = new Database(file);
+  context.after(() => database.close());
+  const texts = (sql: string): string => JSON.stringify(database.prepare(sql).raw().all());
+  assert.match(texts("select sql from sqlite_master where name = 'journal_key'"), /where idempotency_key is not null/);
+  assert.equal(texts("select name from sqlite_master where name = 'journal_digest'"), '[]');
+  const plan = texts("explain query plan select * from journal where idempotency_key = 'k' and caller = 'c'");
+  assert.match(plan, /USING INDEX journal_key/);
+});
+
 test('everything is there when a catalog is opened again', async (context) => {
   const { file, catalog, database } = await temporaryCatalog(context);
   const table = await createTable(catalog, database.id, ['orders'], { owner: 'sales' });
