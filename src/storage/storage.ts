@@ -1,5 +1,6 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { Commit, CommitKind, TableLocation } from '../model/table.ts';
+import type { CloneFolder } from './clone/clone-folder.ts';
 import type { RowLayout } from './format/row-layout.ts';
 
 /** A storage root: a folder of a local disk, or a prefix of an object store. Every location that is passed in is below it. */
@@ -58,8 +59,8 @@ export interface Storage {
   /** The file of a tag or a branch. `undefined`: not there, or not as expected. */
   readRefFile(location: TableLocation, kind: 'tags' | 'branches', name: string): Promise<RefFile | undefined>;
 
-  /** Makes a table out of one version of another; after a failure nothing is left at the target. */
-  cloneVersion(source: TableLocation, target: TableLocation, version: number): Promise<void>;
+  /** The files of a table, to clone it or to be the clone. */
+  openCloneFolder(location: TableLocation): CloneFolder;
   /** Removes all files of a table that no catalog knows. Nothing there is fine. */
   removeFolder(location: TableLocation): Promise<void>;
   removeManifests(paths: readonly string[]): Promise<void>;
@@ -67,8 +68,12 @@ export interface Storage {
   measureManifest(path: string): Promise<number | undefined>;
   /** All files of a table, in bytes. */
   measureTable(location: TableLocation): Promise<number>;
-  /** Rows and data files of a version of the main branch, as its manifest has them. `undefined`: not recorded. */
-  measureVersion(location: TableLocation, version: number): Promise<VersionSize | undefined>;
+  /** Rows and data files of a version, as its manifest has them. `undefined`: not recorded. */
+  measureVersion(
+    location: TableLocation,
+    branch: string | undefined,
+    version: number,
+  ): Promise<VersionSize | undefined>;
   /** The highest number of a fragment up to a version: those of later commits are above it. `undefined`: not known. */
   readLastFragment(location: TableLocation, branch: string | undefined, version: number): Promise<number | undefined>;
   /** Where a version of a branch has its rows. `undefined`: its manifest was not found. */
@@ -184,12 +189,5 @@ export type RefFile = Readonly<Record<string, unknown>>;
 export function locationUsed(): ServiceError {
   return new ServiceError('InvalidTableState', 'There are files at the location.', {
     hint: 'Register them as a table, or choose another location.',
-  });
-}
-
-/** Between a folder and an object store, or two kinds of them. */
-export function cloneUnsupported(): ServiceError {
-  return new ServiceError('Unsupported', 'A table cannot be cloned into a database on another kind of storage.', {
-    hint: 'Export the rows, and import them into the other database.',
   });
 }

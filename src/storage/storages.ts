@@ -1,3 +1,6 @@
+import type { TableLocation } from '../model/table.ts';
+import { cloneVersion } from './clone/clone-version.ts';
+import type { CloneSource } from './clone/clone-version.ts';
 import { findLocalFolder } from './local/folders.ts';
 import { createLocalStorage } from './local/local-storage.ts';
 import { createObjectStorage } from './object/object-storage.ts';
@@ -36,6 +39,12 @@ export function openStorages(settings: StorageSettings) {
     of(root: string): Storage {
       const folder = findLocalFolder(root);
       return folder === undefined ? createObjectStorage(root, objectStores) : createLocalStorage(folder, tableSync);
+    },
+    /** Makes a table out of a state of another, on any root. After a failure nothing is left at the target. */
+    async clone(source: CloneSource, target: TableLocation): Promise<void> {
+      const [from, to] = [this.of(source.location.root), this.of(target.root)];
+      await to.requireRoot();
+      await cloneVersion(from.openCloneFolder(source.location), to.openCloneFolder(target), source);
     },
     /** Files and folders that were synced since the start. */
     syncCount: () => tableSync.syncCount,

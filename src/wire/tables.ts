@@ -144,9 +144,10 @@ export type RenameTableReply = Type.Static<typeof RenameTableReply>;
 export const CloneTableBody = Shape.requestBody({
   source_location: Type.String({ minLength: 1, description: '`location` of the source, as `describe` returns it.' }),
   source_version: Type.Optional(Shape.Version),
-  source_tag: Type.Optional(Type.String({ minLength: 1 })),
+  source_branch: Type.Optional(Shape.Branch),
+  source_tag: Type.Optional(Type.String({ minLength: 1, description: 'Names branch and version.' })),
   is_shallow: Shape.optionalFlag(
-    'Has no effect: a clone always shares immutable files with its source and does not depend on it.',
+    'Has no effect: a clone never depends on its source, and shares immutable files where the storage allows it.',
   ),
 });
 export type CloneTableBody = Type.Static<typeof CloneTableBody>;

@@ -208,7 +208,7 @@ export class Writes {
     });
   }
 
-  /** Copies a version of a table into a new one; the source does not change meanwhile. */
+  /** Copies a state of a table into a new one; the source does not change meanwhile. */
   async cloneTable(source: TableLocation, target: TableLocation, work: () => Promise<number>): Promise<number> {
     return runSynced(this.#settings.storages, target, async () => this.queues.run(source, work));
   }

@@ -1,4 +1,4 @@
-import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import { invalidInput } from '../../errors/service-error.ts';
 import type { TableLocation, TableState } from '../../model/table.ts';
 import type { Storages } from '../../storage/storages.ts';
 import { requireRootSupport } from '../native/engine-release.ts';
@@ -31,12 +31,8 @@ export function createLifecycleEngine({ tables, storages, release }: EngineParts
 }
 
 async function cloneTable(tables: OpenTables, source: TableState, target: TableLocation): Promise<number> {
-  if (source.branch !== undefined) throw new ServiceError('Unsupported', 'A branch cannot be cloned.');
-  const storage = tables.storages.of(source.location.root);
   const version = await tables.usePrivate(source, async (table) => table.version());
-  // The clone could not have copies of foreign files.
-  await storage.refuseForeignFiles(source.location, version);
-  await storage.cloneVersion(source.location, target, version);
+  await tables.storages.clone({ ...source, version }, target);
   try {
     return await tables.usePrivate({ location: target }, async (table) => table.version());
   } catch (error) {

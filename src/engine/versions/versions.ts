@@ -52,11 +52,11 @@ export function createVersionsEngine({ tables, storages }: EngineParts) {
 }
 
 async function readSize(tables: OpenTables, state: TableState): Promise<VersionSize & { readonly version: number }> {
-  const { location } = state;
+  const { location, branch } = state;
   return tables.use(state, async ({ native }) => {
     const storage = tables.storages.of(location.root);
     const version = await readVersion(native);
-    const size = await storage.measureVersion(location, version);
+    const size = await storage.measureVersion(location, branch, version);
     if (size !== undefined) return { ...size, version };
     // Manifests of older engines have no sizes; the engine looks at each file.
     const { numRows, totalBytes } = await engineCall(async () => native.stats());

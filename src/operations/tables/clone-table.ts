@@ -15,7 +15,7 @@ import { orDiscard, publish } from './new-table.ts';
 export const cloneTable = defineNewTableOperation({
   id: 'clone_table',
   path: '/v1/table/:id/clone',
-  summary: 'Copy a version of a table to a new table',
+  summary: 'Copy a version of a table or a branch to a new table',
   permission: 'write',
   body: { kind: 'json', shape: CloneTableBody },
   replies: [json(CloneTableReply, 'The new table.')],
@@ -44,9 +44,9 @@ async function requireSource(
   { caller, body }: NewTableRequest<CloneTableBody>,
   services: Services,
 ): Promise<TableRecord> {
-  if (body.source_tag !== undefined && body.source_version !== undefined) {
-    const hint = 'Give one of them, or neither for the latest version.';
-    throw invalidInput('source_version and source_tag are both given.', hint);
+  for (const field of ['source_version', 'source_branch'] as const) {
+    if (body.source_tag === undefined || body[field] === undefined) continue;
+    throw invalidInput(`${field} and source_tag are both given.`, 'A tag names branch and version.');
   }
   const source = await services.catalog.tables.findByLocation(readLocation(body.source_location));
   const databases = source === undefined ? [] : await services.catalog.databases.list();
@@ -60,7 +60,7 @@ async function requireSource(
 }
 
 async function readSourceState(source: TableRecord, body: CloneTableBody, { engine }: Services): Promise<TableState> {
-  const { source_tag: tag, source_version: version } = body;
-  if (tag === undefined) return toTableState(source, { version });
+  const { source_tag: tag, source_version: version, source_branch: branch } = body;
+  if (tag === undefined) return toTableState(source, { version, branch });
   return toTableState(source, await engine.versions.requireTag(source.location, guardTagName(tag)));
 }

@@ -53,6 +53,9 @@ const WRITTEN_DELETIONS: Partial<Record<CommitKind, number>> = { delete: 1, upda
 /** Fields of `Rewrite` and `CreateIndex` in Lance's transaction.proto. */
 const REWRITE = { groups: 3, newFragments: 2, indexes: 4 } as const;
 export const NEW_INDEXES_FIELD = 1;
+/** Of `DataOverlayFile`, and of the section of a manifest file with its indexes. */
+export const OVERLAY_DATA_FILE = 1;
+export const INDICES_FIELD = 1;
 
 export function listWrittenFiles(operation: Message, kind: CommitKind): readonly WrittenFile[] {
   if (kind === 'index') return operation.messages(NEW_INDEXES_FIELD).flatMap((index) => listIndexFiles(index, INDEX));
@@ -112,14 +115,19 @@ interface IndexFields {
 
 /** The engine may have measured a file after it was cut short, so the end of the file is checked too. */
 export function listIndexFiles(index: Message, fields: IndexFields): readonly WrittenFile[] {
-  const [id] = index.messages(fields.id);
-  if (id === undefined || (fields.base !== undefined && index.has(fields.base))) return [];
-  const folder = `_indices/${toUuid(id.bytes(UUID_BYTES_FIELD) ?? new Uint8Array())}`;
+  if (!index.has(fields.id) || (fields.base !== undefined && index.has(fields.base))) return [];
+  const folder = indexFolder(index, fields);
   return index.messages(fields.files).map((file) => ({
     path: `${folder}/${file.text(INDEX_FILE.path)}`,
     bytes: file.number(INDEX_FILE.bytes),
     ending: 'LANC',
   }));
+}
+
+/** Below the folder of the table. */
+export function indexFolder(index: Message, fields: Pick<IndexFields, 'id'>): string {
+  const [id] = index.messages(fields.id);
+  return `_indices/${toUuid(id?.bytes(UUID_BYTES_FIELD) ?? new Uint8Array())}`;
 }
 
 function toUuid(bytes: Uint8Array): string {

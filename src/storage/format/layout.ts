@@ -36,6 +36,11 @@ export function branchPath(branch: string | undefined): string | undefined {
   return isPlain ? `tree/${branch}` : undefined;
 }
 
+/** Of a file below a branch, as `branchPath` gives it. */
+export function joinPath(folder: string, path: string): string {
+  return folder === '' ? path : `${folder}/${path}`;
+}
+
 const SEGMENT = /^[A-Za-z0-9._-]{1,200}$/;
 
 /** The file of a tag or a branch, below its table. */

@@ -43,6 +43,8 @@ function messageOf(file: Buffer): Buffer {
 
 /** `Manifest.base_paths` of Lance's table.proto. */
 export const BASE_PATHS_FIELD = 18;
+/** Of the features that a reader or a writer must know. */
+export const BASE_PATHS_FLAG = 0b1_0000n;
 
 /**
  * Refuses a manifest that names folders beside the table's own, as the engine's shallow clones do: a caller who could

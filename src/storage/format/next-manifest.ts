@@ -1,4 +1,4 @@
-import { findMessage, readManifest } from './manifest.ts';
+import { findMessage, readManifest, readSection } from './manifest.ts';
 import { encodeBytes, encodeNumber, splitFields } from './protobuf.ts';
 
 /** Of `Manifest` in Lance's table.proto. */
@@ -55,36 +55,43 @@ export function transactionFileName({ baseVersion, uuid }: NextCommit): string {
 /** The manifest of the version right after the base. Ids of fragments and rows go on from the base: none is used twice. */
 export function encodeNextManifest(commit: NextManifest): Buffer {
   const { source, base, baseVersion, nowMilliseconds, changed } = commit;
-  const start = findMessage(source.length, (at, length) => source.subarray(at, at + length));
-  if (start === undefined) throw new Error('The manifest is torn.');
-  const length = source.readUInt32LE(start);
-  const message = source.subarray(start + LENGTH_BYTES, start + LENGTH_BYTES + length);
   const [old, latest] = [readManifest(source), readManifest(base)];
   const largest = (field: number): Buffer => {
     const isKnown = old.has(field) || latest.has(field);
     return isKnown ? encodeNumber(field, Math.max(old.number(field), latest.number(field))) : Buffer.alloc(0);
   };
   const replaced = new Set(changed === undefined ? REPLACED : [...REPLACED, changed.field]);
-  const transaction = withLength(commit.transaction);
-  const manifest = Buffer.concat([
-    ...splitFields(message).flatMap(({ field, bytes }) => (replaced.has(field) ? [] : [bytes])),
-    ...(changed === undefined ? [] : [changed.bytes]),
-    encodeNumber(VERSION_FIELD, baseVersion + 1),
-    encodeBytes(TIMESTAMP_FIELD, encodeTimestamp(nowMilliseconds)),
-    largest(MAX_FRAGMENT_ID_FIELD),
-    encodeBytes(TRANSACTION_FILE_FIELD, Buffer.from(transactionFileName(commit))),
-    largest(NEXT_ROW_ID_FIELD),
-    encodeNumber(TRANSACTION_SECTION_FIELD, start),
-  ]);
-  const footer = Buffer.alloc(8);
-  footer.writeBigUInt64LE(BigInt(start + transaction.length));
-  // The sections before the message keep their places; the manifest refers to them by offset.
-  const sections = source.subarray(0, start);
-  const format = source.subarray(source.length - FORMAT_BYTES);
-  return Buffer.concat([sections, transaction, withLength(manifest), footer, format]);
+  return replaceMessage(source, withLength(commit.transaction), (message, start) =>
+    Buffer.concat([
+      ...splitFields(message).flatMap(({ field, bytes }) => (replaced.has(field) ? [] : [bytes])),
+      ...(changed === undefined ? [] : [changed.bytes]),
+      encodeNumber(VERSION_FIELD, baseVersion + 1),
+      encodeBytes(TIMESTAMP_FIELD, encodeTimestamp(nowMilliseconds)),
+      largest(MAX_FRAGMENT_ID_FIELD),
+      encodeBytes(TRANSACTION_FILE_FIELD, Buffer.from(transactionFileName(commit))),
+      largest(NEXT_ROW_ID_FIELD),
+      encodeNumber(TRANSACTION_SECTION_FIELD, start),
+    ]),
+  );
 }
 
-function withLength(section: Buffer): Buffer {
+/** A manifest file with another message, and with one more section, at `start`. */
+export function replaceMessage(
+  file: Buffer,
+  section: Buffer,
+  encode: (message: Buffer, start: number) => Buffer,
+): Buffer {
+  const start = findMessage(file.length, (at, length) => file.subarray(at, at + length));
+  if (start === undefined) throw new Error('The manifest is torn.');
+  const footer = Buffer.alloc(8);
+  footer.writeBigUInt64LE(BigInt(start + section.length));
+  // The sections before the message keep their places; the manifest refers to them by offset.
+  const sections = file.subarray(0, start);
+  const message = withLength(encode(readSection(file, start), start));
+  return Buffer.concat([sections, section, message, footer, file.subarray(file.length - FORMAT_BYTES)]);
+}
+
+export function withLength(section: Buffer): Buffer {
   const length = Buffer.alloc(LENGTH_BYTES);
   length.writeUInt32LE(section.length);
   return Buffer.concat([length, section]);

@@ -4,17 +4,15 @@ import { join } from 'node:path';
 import type { TableLocation } from '../../model/table.ts';
 import { manifestPath, readRef, refPath } from '../format/layout.ts';
 import { replaceSchemaMetadata } from '../schema-metadata.ts';
-import { cloneUnsupported } from '../storage.ts';
 import type { RefFile, Storage } from '../storage.ts';
 import { measureFolder, sweepUnfinished } from '../sync/folder-tree.ts';
 import type { TableSync } from '../sync/table-sync.ts';
 import { openSubmitted } from '../submitted/submitted-manifest.ts';
-import { cloneVersion } from './clone-version.ts';
+import { createLocalCloneFolder } from './clone-folder.ts';
 import { findLastFragment, findRowLayout, inspectCommit, measureVersion, readCommitsAfter } from './commit-history.ts';
 import {
   branchFolder,
   ensureRootFolder,
-  findLocalFolder,
   requirePlainDirectory,
   requireRootFolder,
   requireUnused,
@@ -55,16 +53,13 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
       replaceSchemaMetadata(createLocalFiles(folderOf(location), sync), branch, update),
     refuseForeignFiles: async (location, version) => refuseForeignFiles(folderOf(location), version),
     readRefFile: async (location, kind, name) => readRefFile(join(folderOf(location), refPath(kind, name))),
-    async cloneVersion(source, target, version) {
-      const targetRoot = findLocalFolder(target.root);
-      if (targetRoot === undefined) throw cloneUnsupported();
-      await cloneVersion(folderOf(source), tableFolder(targetRoot, target), version);
-    },
+    openCloneFolder: (location) => createLocalCloneFolder(folderOf(location)),
     removeFolder: async (location) => rm(folderOf(location), { recursive: true, force: true }),
     removeManifests,
     measureManifest,
     measureTable: async (location) => measureFolder(folderOf(location)),
-    measureVersion: async (location, version) => measureVersion(folderOf(location), version),
+    measureVersion: async (location, branch, version) =>
+      onBranch(location, branch, (folder) => measureVersion(folder, version)),
     readLastFragment: async (location, branch, version) =>
       onBranch(location, branch, (folder) => findLastFragment(folder, version)),
     readRowLayout: async (location, branch, version) =>

@@ -6,12 +6,11 @@ import { branchPath, manifestPath, readRef, refPath } from '../format/layout.ts'
 import { requireOwnFiles } from '../format/manifest.ts';
 import { readRowLayout } from '../format/row-layout.ts';
 import { replaceSchemaMetadata } from '../schema-metadata.ts';
-import { cloneUnsupported, locationUsed } from '../storage.ts';
+import { locationUsed } from '../storage.ts';
 import type { ManifestAddress, Storage } from '../storage.ts';
 import { openSubmitted } from '../submitted/submitted-manifest.ts';
 import { joinKey, parseAddress } from './address.ts';
-import { cloneVersion, removePrefix } from './clone-version.ts';
-import type { Folder } from './clone-version.ts';
+import { createObjectCloneFolder, removePrefix } from './clone-folder.ts';
 import { findManifest, inspectCommit, readCommitsAfter } from './commit-history.ts';
 import { restoreVersion } from './restore-version.ts';
 import type { ObjectStore } from './object-store.ts';
@@ -23,10 +22,6 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
   const base = parseAddress(root);
   const store = stores.open(base);
   const verify = async (): Promise<void> => stores.verify(base);
-  const folderOf = (location: TableLocation): Folder => {
-    const address = parseAddress(locationUri(location));
-    return { store: stores.open(address), bucket: address.bucket, path: address.path };
-  };
   const hasObjects = async (path: string): Promise<boolean> => {
     for await (const _ of store.list(`${path}/`, 1)) return true;
     return false;
@@ -69,10 +64,7 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
       const file = await store.get(joinKey(pathOf(location), refPath(kind, name)));
       return file === undefined ? undefined : readRef(file.toString('utf8'));
     },
-    async cloneVersion(source, target, version) {
-      if (findScheme(target.root) !== base.scheme) throw cloneUnsupported();
-      await cloneVersion(folderOf(source), folderOf(target), version);
-    },
+    openCloneFolder: (location) => createObjectCloneFolder(store, { ...base, path: pathOf(location) }),
     removeFolder: async (location) => removePrefix(store, pathOf(location)),
     removeManifests: async (paths) => store.remove(paths.map((path) => parseAddress(path).path)),
     measureManifest: async (path) => store.measure(parseAddress(path).path),
@@ -81,8 +73,8 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
       for await (const object of store.list(`${pathOf(location)}/`)) bytes += object.bytes;
       return bytes;
     },
-    measureVersion: async (location, version) =>
-      onManifest(store, { location, branch: undefined, version }, readVersionSize),
+    measureVersion: async (location, branch, version) =>
+      onManifest(store, { location, branch, version }, readVersionSize),
     readLastFragment: async (location, branch, version) =>
       onManifest(store, { location, branch, version }, readLastFragment),
     readRowLayout: async (location, branch, version) => onManifest(store, { location, branch, version }, readRowLayout),
@@ -121,7 +113,3 @@ function pathOf(location: TableLocation): string {
 }
 
 const NO_SYNC = { sync: async (): Promise<void> => {}, end: (): void => {} };
-
-function findScheme(root: string): string {
-  return root.includes('://') ? root.slice(0, root.indexOf('://')) : 'file';
-}

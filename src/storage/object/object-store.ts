@@ -1,4 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
+import type { PartedContent } from '../clone/clone-folder.ts';
 
 export interface StoredObject {
   readonly key: string;
@@ -25,6 +26,8 @@ export interface ObjectStore {
   /** Of an object, as the store gives it. `undefined`: no such object, or the store gives none. */
   findETag(key: string): Promise<string | undefined>;
   put(key: string, content: Buffer): Promise<void>;
+  /** In parts, of which only a few are in memory. The object is there when the last one is. */
+  upload(key: string, content: PartedContent): Promise<void>;
   /**
    * Whether the object was created. A lost reply is resolved by reading the object back, so writers that compete for one
    * key must bring different contents.

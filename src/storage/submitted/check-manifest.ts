@@ -7,12 +7,15 @@ import {
   FRAGMENT,
   INDEX,
   INDEX_FILE,
+  INDICES_FIELD,
+  OVERLAY_DATA_FILE,
+  indexFolder,
   listIndexFiles,
   toDeletionFile,
 } from '../format/fragments.ts';
 import type { WrittenFile } from '../format/fragments.ts';
 import { branchPath } from '../format/layout.ts';
-import { BASE_PATHS_FIELD, readManifest, readSection } from '../format/manifest.ts';
+import { BASE_PATHS_FIELD, BASE_PATHS_FLAG, readManifest, readSection } from '../format/manifest.ts';
 import { readMessage } from '../format/protobuf.ts';
 import type { Message } from '../format/protobuf.ts';
 
@@ -35,8 +38,6 @@ export interface NamedFile extends WrittenFile {
 const MANIFEST = { fragments: 2, version: 3, indexSection: 6, readerFlags: 9, writerFlags: 10, branch: 20 } as const;
 const BASE_PATH = { id: 1, isTableRoot: 3, path: 4 } as const;
 const EXTERNAL_FILE = { path: 1 } as const;
-const OVERLAY_DATA_FILE = 1;
-const INDICES_FIELD = 1;
 const UUID_BYTES_FIELD = 1;
 /** Of `Any`, and of `FragmentReuseIndexDetails`, which may keep its contents in a file. */
 const DETAILS = { type: 1, value: 2, externalFile: 2 } as const;
@@ -55,7 +56,6 @@ const EXTERNAL_FIELDS = [6, 8, 10] as const;
 
 /** The flags of features that the engine knows: https://lance.org/format/table/versioning */
 const KNOWN_FLAGS = 0b11_1111n;
-const BASE_PATHS_FLAG = 0b1_0000n;
 
 /**
  * Refuses the manifest of an external writer unless it describes this version of this table, from files of this table
@@ -167,6 +167,11 @@ function listFragmentFiles(fragment: Message, bases: Bases): readonly NamedFile[
 function toExternalFile(file: Message): NamedFile {
   requireSingular(file, REPEATED.none);
   return { path: requirePlainPath(file.text(EXTERNAL_FILE.path)), bytes: undefined, base: undefined };
+}
+
+/** The folders of all indexes, below that of the table. */
+export function listIndexFolders(file: Buffer): readonly string[] {
+  return readIndexes(file, readManifest(file)).map((index) => indexFolder(index, INDEX));
 }
 
 function readIndexes(file: Buffer, manifest: Message): readonly Message[] {

@@ -6,7 +6,7 @@ import type { TableLocation } from '../../model/table.ts';
 import { formatByteLimit, formatCount } from '../../model/value-text.ts';
 import { readCommit, readCommittedAt, readVersionSize } from '../format/commit.ts';
 import type { WrittenFile } from '../format/fragments.ts';
-import { VERSIONS, branchPath, manifestPath, manifestPaths } from '../format/layout.ts';
+import { VERSIONS, branchPath, joinPath, manifestPath, manifestPaths } from '../format/layout.ts';
 import { manifestName } from '../format/manifest.ts';
 import type { NamingScheme, Submission, SubmittedManifest } from '../storage.ts';
 import { checkManifest, malformed, trimSlashes } from './check-manifest.ts';
@@ -153,7 +153,7 @@ function decode(path: string): string {
 }
 
 /** The folder of a table as an address, and as the path that object stores of clients have for it. */
-function listUris(location: TableLocation): ReadonlySet<string> {
+export function listUris(location: TableLocation): ReadonlySet<string> {
   const uri = locationUri(location);
   const path = uri.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/, '');
   return new Set([uri, `file://${path}`, path].map(trimSlashes));
@@ -190,8 +190,4 @@ function toKey({ base, path, bytes }: NamedFile): string {
 
 function toTablePath({ base, ...file }: NamedFile, below: string): WrittenFile {
   return { ...file, path: joinPath(base ?? below, file.path) };
-}
-
-function joinPath(folder: string, path: string): string {
-  return folder === '' ? path : `${folder}/${path}`;
 }

@@ -1,8 +1,9 @@
 import assert from 'node:assert/strict';
-import { stat } from 'node:fs/promises';
+import { cp, rm, stat, symlink } from 'node:fs/promises';
 import { readdirSync } from 'node:fs';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
@@ -72,6 +73,90 @@ suite('POST /v1/table/{id}/clone', () => {
     assert.ok((await ids(json)).every((value) => value === 7));
   });
 
+  test('makes one of a branch, with its files, the inherited ones and its indexes', async () => {
+    const origin = await server.table({ stream: sampleStream(300) });
+    const ask = async (operation: string, body: object): Promise<void> => {
+      const answer = await server.admin.post(`${origin.at}/${operation}`, body);
+      assert.equal(answer.status, 200, answer.text);
+    };
+    await ask('delete', { predicate: 'id = 0' });
+    await ask('create_scalar_index', { column: 'id', index_type: 'BTREE' });
+    await ask('branches/create', { name: 'trial' });
+    await ask('update', { branch: 'trial', updates: [['id', 'id + 1000']], predicate: 'id < 10' });
+    await ask('branches/create', { name: 'team/second', from_branch: 'trial' });
+    // Not by the index: the engine does not find it from a branch of a branch.
+    await ask('delete', { branch: 'team/second', predicate: 'id + 0 = 20' });
+    await ask('tags/create', { tag: 'reviewed', branch: 'team/second', version: 5 });
+
+    const trial = await clone(server.name('clone'), from(origin, { source_branch: 'trial' }));
+    assert.equal(trial.status, 200, trial.text);
+    const healed = server.name('clone');
+    const second = await clone(healed, from(origin, { source_branch: 'team/second' }));
+    const earlier = await clone(
+      server.name('clone'),
+      from(origin, { source_branch: 'team/second', source_version: 4 }),
+    );
+    const tagged = await clone(server.name('clone'), from(origin, { source_tag: 'reviewed' }));
+    const main = await clone(server.name('clone'), from(origin, { source_branch: 'main' }));
+    await ask('drop', {});
+    const all = Array.from({ length: 300 }, (_, index) => index).slice(1);
+    const onTrial = all.map((id) => (id < 10 ? id + 1000 : id)).toSorted((one, other) => one - other);
+    const onSecond = onTrial.filter((id) => id !== 20);
+    assert.deepEqual(await ids(main.json), all);
+    assert.deepEqual(await ids(trial.json), onTrial);
+    assert.deepEqual(await ids(earlier.json), onTrial);
+    assert.deepEqual(await ids(second.json), onSecond);
+    assert.deepEqual(await ids(tagged.json), onSecond);
+    const searched = await server.admin.post(`/v1/table/${healed}/count_rows`, { predicate: 'id = 21' });
+    assert.equal(searched.json, 1);
+    assert.deepEqual([trial.json.version, second.json.version, earlier.json.version], [4, 5, 4]);
+  });
+
+  test('a clone of a branch is searched by its index, changed, and compacted like any table', async () => {
+    const origin = await server.table({ stream: sampleStream(300) });
+    await server.admin.post(`${origin.at}/create_scalar_index`, { column: 'id', index_type: 'BTREE' });
+    await server.admin.post(`${origin.at}/branches/create`, { name: 'trial' });
+    await server.admin.post(`${origin.at}/delete`, { branch: 'trial', predicate: 'id < 10' });
+    const id = server.name('clone');
+    const { json } = await clone(id, from(origin, { source_branch: 'trial' }));
+    await server.admin.post(`${origin.at}/drop`, {});
+    const ask = async (operation: string, body: object = {}): Promise<Answer> => {
+      const answer = await server.admin.post(`/v1/table/${id}/${operation}`, body);
+      assert.equal(answer.status, 200, answer.text);
+      return answer;
+    };
+    assert.equal((await ask('index/list')).json.indexes.length, 1);
+    assert.match((await ask('explain_plan', { query: { filter: 'id = 30', k: 1 } })).text, /ScalarIndexQuery/);
+    assert.equal((await ask('count_rows', { predicate: 'id < 20' })).json, 10);
+    assert.deepEqual(Object.keys((await ask('branches/list')).json.branches), []);
+    assert.deepEqual(
+      (await ask('version/list')).json.versions.map(({ version }: { version: number }) => version),
+      [json.version],
+    );
+    await ask('update', { updates: [['id', 'id + 1000']], predicate: 'id < 20' });
+    await ask('branches/create', { name: 'again' });
+    await ask('maintenance/run');
+    assert.equal((await ask('count_rows', { predicate: 'id > 1000' })).json, 10);
+    assert.equal((await ids(json)).length, 290);
+  });
+
+  test('takes no file from outside of the source, whatever a branch or a link refers to', async () => {
+    const origin = await server.table();
+    await server.admin.post(`${origin.at}/branches/create`, { name: 'trial' });
+    const copy = join(server.folder, 'copied.lance');
+    await cp(origin.location, copy, { recursive: true });
+    const register = await server.admin.post('/v1/table/copied/register', { location: 'copied.lance' });
+    assert.equal(register.status, 200, register.text);
+    // The branch of the copy still refers to the files of the original.
+    const foreign = await clone('x', { source_location: copy, source_branch: 'trial' });
+    assertRefused(foreign, badRequest(/files outside the table/));
+    assert.equal((await clone(server.name('clone'), { source_location: copy })).status, 200);
+    const [file = ''] = readdirSync(join(copy, 'data'));
+    await rm(join(copy, 'data', file));
+    await symlink(join(origin.location, 'data', file), join(copy, 'data', file));
+    assertRefused(await clone('x', { source_location: copy }), { status: 409, code: CODE.tableState });
+  });
+
   test('answers alike for a location that is no table’s and for one that the caller may not read', async () => {
     const caller = await server.caller('owner', ['sales']);
     const hidden = await clone('sales$x', from(source), caller);
@@ -107,6 +192,12 @@ suite('POST /v1/table/{id}/clone', () => {
     assertRefused(await clone('x', from(source, { source_version: 99 })), { status: 404, code: CODE.versionNotFound });
     assertRefused(await clone('x', from(source, { source_tag: 'nope' })), { status: 404, code: 8 });
     assertRefused(await clone('x', from(source, { source_tag: 'begin', source_version: 1 })), badRequest());
+    assertRefused(await clone('x', from(source, { source_tag: 'begin', source_branch: 'main' })), badRequest());
+    const noBranch = { status: 404, code: CODE.branchNotFound };
+    assertRefused(await clone('x', from(source, { source_branch: 'nope' })), noBranch);
+    for (const name of ['', '../main', 'a/../../b']) {
+      assertRefused(await clone('x', from(source, { source_branch: name })), badRequest(/branch/));
+    }
     const declared = (await server.admin.post('/v1/table/planned/declare', {})).json;
     assertRefused(await clone('x', { source_location: declared.location }), tableNotFound);
     assertRefused(await clone('x', {}), badRequest(/source_location/));

@@ -51,15 +51,18 @@ test('the size of a version is that of its data files, and its rows without dele
   const bytesOf = (path: string): number => emulator.objects.get(path)?.content.length ?? 0;
   const files = emulator.objects.paths('bucket/root/table.lance/data/');
   assert.equal(files.length, 2);
-  const [first, second] = [await storage.measureVersion(location, 1), await storage.measureVersion(location, 2)];
+  const [first, second] = [
+    await storage.measureVersion(location, undefined, 1),
+    await storage.measureVersion(location, undefined, 2),
+  ];
   assert.deepEqual([first?.rows, second?.rows], [20, 20]);
   assert.ok(files.some((path) => bytesOf(path) === first?.bytes));
   // The first file still has the rows that were updated or deleted.
   const total = files.reduce((sum, path) => sum + bytesOf(path), 0);
   assert.equal(second?.bytes, total);
-  assert.deepEqual(await storage.measureVersion(location, 3), { rows: 10, bytes: total });
+  assert.deepEqual(await storage.measureVersion(location, undefined, 3), { rows: 10, bytes: total });
   assert.deepEqual(await fixture.engine.versions.size(fixture.state()), { rows: 10, bytes: total, version: 3 });
-  assert.equal(await storage.measureVersion(location, 4), undefined);
+  assert.equal(await storage.measureVersion(location, undefined, 4), undefined);
 });
 
 test('a list of commits ends at the first old version', { skip: NO_OBJECT_STORES }, async (t) => {
@@ -119,16 +122,13 @@ test('a clone is a table of its own, without the files of other versions', { ski
 });
 
 test('a clone that fails leaves nothing behind', { skip: NO_OBJECT_STORES }, async (t) => {
-  const { emulator, fixture, storage, location } = await openScene(t);
+  const { emulator, fixture, location } = await openScene(t);
   const target = fixture.location('clone');
   emulator.faults.add('error-before', { method: 'PUT', path: /clone\.lance\/_versions/ }, 100);
-  await assert.rejects(storage.cloneVersion(location, target, 3), refusal('ServiceUnavailable'));
+  const source = { location, branch: undefined, version: 3 };
+  await assert.rejects(fixture.storages.clone(source, target), refusal('ServiceUnavailable'));
   assert.deepEqual(emulator.objects.paths('bucket/root/clone.lance/'), []);
   assert.deepEqual(emulator.objects.uploads(), []);
-  await assert.rejects(
-    storage.cloneVersion(location, { ...target, root: '/a/folder' }, 3),
-    refusal('Unsupported', /another kind of storage/),
-  );
 });
 
 test('versions are deleted, but not within the retention of object stores', { skip: NO_OBJECT_STORES }, async (t) => {

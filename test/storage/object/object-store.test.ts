@@ -43,6 +43,25 @@ test('an object that is too large for one request is copied in parts, from anoth
   assert.equal(await store.get('failed'), undefined);
 });
 
+test('a large object is uploaded in parts, and one whose upload fails is not there', async (t) => {
+  const emulator = await S3Emulator.start(t);
+  const store = openStore(emulator, { copyBytesMax: 1000 });
+  const content = Buffer.from(Array.from({ length: 4321 }, (_, index) => index % 251));
+  const readPart = async (start: number, length: number): Promise<Buffer> => content.subarray(start, start + length);
+  await store.upload('large', { bytes: content.length, readPart });
+  assert.ok((await store.get('large'))?.equals(content));
+  assert.equal(
+    emulator.count(({ query }) => query.includes('partNumber=')),
+    5,
+  );
+  await assert.rejects(store.upload('short', { bytes: content.length + 1, readPart }), /changed while it was copied/);
+  emulator.faults.add('error-before', { method: 'PUT', path: /failed/ }, 100);
+  const failing = store.upload('failed', { bytes: content.length, readPart });
+  await assert.rejects(failing, refusal('ServiceUnavailable', /cannot be reached/));
+  assert.deepEqual(emulator.objects.uploads(), []);
+  assert.deepEqual(emulator.objects.paths(), ['bucket/large']);
+});
+
 for (const fault of ['error-after', 'reset-after'] as const) {
   test(`a conditional write whose reply was lost is resolved by reading the object (${fault})`, async (t) => {
     const emulator = await S3Emulator.start(t);

@@ -29,6 +29,7 @@ export async function checkObjects(store: ObjectStore, bucket: string): Promise<
   await store.remove(['copy/plain']);
   assert.equal((await collect(store.list(''))).length, KEYS.length - 1);
   await checkRanges(store);
+  await checkUploads(store);
   await checkConditions(store);
   await store.remove((await collect(store.list(''))).map(({ key }) => key));
   assert.deepEqual(await collect(store.list('')), []);
@@ -41,6 +42,21 @@ async function checkRanges(store: ObjectStore): Promise<void> {
   assert.equal((await store.getRange('range', 8, 100))?.content.toString(), '89');
   assert.equal(await store.getRange('range', 10, 1), undefined);
   assert.equal(await store.getRange('missing', 0, 1), undefined);
+}
+
+/** Larger than one part. */
+const UPLOAD_BYTES = 20 * 2 ** 20;
+
+async function checkUploads(store: ObjectStore): Promise<void> {
+  const content = Buffer.alloc(
+    UPLOAD_BYTES,
+    Uint8Array.from({ length: 251 }, (_, index) => index),
+  );
+  for (const bytes of [0, 10, UPLOAD_BYTES]) {
+    const readPart = async (start: number, length: number): Promise<Buffer> => content.subarray(start, start + length);
+    await store.upload('upload/a b', { bytes, readPart });
+    assert.ok((await store.get('upload/a b'))?.equals(content.subarray(0, bytes)));
+  }
 }
 
 async function checkConditions(store: ObjectStore): Promise<void> {

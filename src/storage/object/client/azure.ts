@@ -1,5 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pLimit from 'p-limit';
+import type { PartedContent } from '../../clone/clone-folder.ts';
+import { PART_BYTES, passParts } from '../../clone/parts.ts';
 import { storeMisconfigured, storeRefused } from '../object-store.ts';
 import type { CopySource, ObjectStore, StoredObject } from '../object-store.ts';
 import { findAzureSign, findSas } from './azure-signature.ts';
@@ -37,6 +39,7 @@ interface ContainerSettings {
 
 const PAGE_KEYS = 5000;
 const CONCURRENT_MAX = 16;
+const BLOCKS_MAX = 50_000;
 /** Pauses of a copy that the store makes in the background, and their number: an hour. */
 const COPY_PAUSE_MILLISECONDS = 500;
 const COPY_PAUSES_MAX = 7200;
@@ -45,6 +48,7 @@ const COPY_PAUSES_MAX = 7200;
 class AzureContainer extends HttpStore implements ObjectStore {
   protected readonly putHeaders = { 'x-ms-blob-type': 'BlockBlob' };
   protected readonly ifAbsent = { 'if-none-match': '*' };
+  protected readonly partBytes = PART_BYTES;
   readonly #settings: ContainerSettings;
 
   constructor(settings: ContainerSettings) {
@@ -74,6 +78,19 @@ class AzureContainer extends HttpStore implements ObjectStore {
       }
       marker = findText(page, 'NextMarker');
     } while (marker !== undefined && marker !== '' && left > 0);
+  }
+
+  /** https://learn.microsoft.com/rest/api/storageservices/put-block-list */
+  protected async uploadParts(key: string, content: PartedContent): Promise<void> {
+    const partBytes = Math.max(PART_BYTES, Math.ceil(content.bytes / BLOCKS_MAX));
+    const ids = await passParts(content, partBytes, async (body, _, index) => {
+      const blockid = Buffer.from(String(index).padStart(6, '0')).toString('base64');
+      await this.send({ method: 'PUT', url: this.url(key, { comp: 'block', blockid }), body }, [201]);
+      return blockid;
+    });
+    const blocks = ids.map((id) => `<Uncommitted>${id}</Uncommitted>`).join('');
+    const body = Buffer.from(`<?xml version="1.0" encoding="utf-8"?><BlockList>${blocks}</BlockList>`);
+    await this.send({ method: 'PUT', url: this.url(key, { comp: 'blocklist' }), body }, [201]);
   }
 
   async copy({ bucket, key: source }: CopySource, key: string): Promise<void> {

@@ -1,11 +1,13 @@
 import { createHash } from 'node:crypto';
 import pLimit from 'p-limit';
+import { PART_BYTES } from '../../clone/parts.ts';
+import type { PartedContent } from '../../clone/clone-folder.ts';
 import { storeRefused } from '../object-store.ts';
 import type { CopySource, ObjectStore, StoredObject } from '../object-store.ts';
 import { encodeKey, encodeQuery } from './http.ts';
 import type { StoreHttp, StoreReply, StoreRequest } from './http.ts';
 import { HttpStore } from './http-store.ts';
-import { MultipartCopy } from './multipart-copy.ts';
+import { copyInParts, uploadInParts } from './multipart.ts';
 import { escapeXml, findElements, findText, requireText } from './xml.ts';
 
 /** Where S3 and the XML interface of Google Cloud Storage, which follows it, differ. */
@@ -72,13 +74,20 @@ export class BucketStore extends HttpStore implements ObjectStore {
     const { headerPrefix, copyBytesMax } = this.#settings.dialect;
     const from = `/${bucket}/${encodeKey(source)}`;
     if (bytes > copyBytesMax) {
-      const send = async (request: StoreRequest): Promise<StoreReply> => this.send(request, [200, 204]);
-      await new MultipartCopy({ send, url: this.url(key), headerPrefix, partBytes: copyBytesMax }).run(from, bytes);
+      await copyInParts(this.#newObject(key), { source: from, bytes, headerPrefix, partBytes: copyBytesMax });
       return;
     }
     const headers = { [`${headerPrefix}copy-source`]: from };
     const { body } = await this.send({ method: 'PUT', url: this.url(key), headers }, [200]);
     requireNoError(body, 'a copy failed');
+  }
+
+  protected get partBytes(): number {
+    return Math.min(PART_BYTES, this.#settings.dialect.copyBytesMax);
+  }
+
+  protected async uploadParts(key: string, content: PartedContent): Promise<void> {
+    await uploadInParts(this.#newObject(key), content, this.partBytes);
   }
 
   async remove(keys: readonly string[]): Promise<void> {
@@ -109,6 +118,11 @@ export class BucketStore extends HttpStore implements ObjectStore {
       marker = nextUploads(page);
     }
     return removed;
+  }
+
+  #newObject(key: string) {
+    const send = async (request: StoreRequest): Promise<StoreReply> => this.send(request, [200, 204]);
+    return { send, url: this.url(key) };
   }
 
   async #listPage(prefix: string, keysMax: number, token: string | undefined): Promise<string> {

@@ -1,4 +1,6 @@
 import { ServiceError } from '../../../errors/service-error.ts';
+import type { PartedContent } from '../../clone/clone-folder.ts';
+import { passParts } from '../../clone/parts.ts';
 import type { ObjectPart } from '../object-store.ts';
 import type { StoreHttp, StoreReply, StoreRequest } from './http.ts';
 
@@ -15,6 +17,10 @@ export abstract class HttpStore {
   protected abstract readonly putHeaders: Readonly<Record<string, string>>;
   /** Makes a PUT fail when the object exists. */
   protected abstract readonly ifAbsent: Readonly<Record<string, string>>;
+
+  /** Larger objects are uploaded in parts. */
+  protected abstract readonly partBytes: number;
+  protected abstract uploadParts(key: string, content: PartedContent): Promise<void>;
 
   async get(key: string): Promise<Buffer | undefined> {
     const { status, body } = await this.send({ method: 'GET', url: this.url(key) }, [200, 404]);
@@ -39,6 +45,12 @@ export abstract class HttpStore {
   async put(key: string, content: Buffer): Promise<void> {
     const request = { method: 'PUT', url: this.url(key), headers: this.putHeaders, body: content } as const;
     await this.send(request, [...CREATED]);
+  }
+
+  async upload(key: string, content: PartedContent): Promise<void> {
+    if (content.bytes > this.partBytes) await this.uploadParts(key, content);
+    else if (content.bytes === 0) await this.put(key, Buffer.alloc(0));
+    else await passParts(content, content.bytes, async (body) => this.put(key, body));
   }
 
   /** 409 and 412: the object exists. */

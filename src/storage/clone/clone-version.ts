@@ -1,0 +1,91 @@
+import pLimit from 'p-limit';
+import { ServiceError } from '../../errors/service-error.ts';
+import type { TableLocation } from '../../model/table.ts';
+import { encodeDetachedManifest } from '../format/detached-manifest.ts';
+import { DATA_FOLDERS, branchPath, joinPath, manifestPaths } from '../format/layout.ts';
+import { checkManifest, listIndexFolders } from '../submitted/check-manifest.ts';
+import { listUris } from '../submitted/submitted-manifest.ts';
+import type { CloneFile, CloneFolder } from './clone-folder.ts';
+import { mapAll } from './parts.ts';
+
+export interface CloneSource {
+  readonly location: TableLocation;
+  readonly branch: string | undefined;
+  readonly version: number;
+}
+
+const CONCURRENT_MAX = 16;
+const PAGE = 1000;
+
+/**
+ * Makes a table out of one version of another. The engine's own clone refers to the files of the source, and loses its
+ * rows when the source is dropped or cleaned up; this one has all files itself. After a failure nothing is left.
+ */
+export async function cloneVersion(from: CloneFolder, to: CloneFolder, source: CloneSource): Promise<void> {
+  await to.prepare();
+  try {
+    await copyVersion(from, to, source);
+  } catch (error) {
+    await to.remove().catch(() => {});
+    throw error;
+  }
+}
+
+async function copyVersion(from: CloneFolder, to: CloneFolder, { location, branch, version }: CloneSource) {
+  const own = branchPath(branch);
+  const manifest = own === undefined ? undefined : await findManifest(from, own, version);
+  if (own === undefined || manifest === undefined) throw new Error(`The manifest of version ${version} was not found.`);
+  // Refuses files outside the table: the clone must not get them.
+  const named = checkManifest(manifest.file, { version, branch, tableUris: listUris(location) });
+  const files = new Set(named.map(({ path }) => path).filter((path) => LISTED.test(path)));
+  const indexes = new Set(listIndexFolders(manifest.file));
+  const missing = new Set(files);
+  const limit = pLimit(CONCURRENT_MAX);
+  // A branch also uses files of its table and of other branches. The names of files are unique in a table.
+  for (const base of new Set([own, '', ...named.map((file) => file.base ?? own)])) {
+    const isNeeded = (path: string): boolean => {
+      if (path.startsWith('_transactions/')) return base === own;
+      if (path.startsWith('_indices/')) return indexes.has(path.split('/', 2).join('/'));
+      return !LISTED.test(path) || files.has(path);
+    };
+    for await (const page of pagesOf(from, base)) {
+      const needed = page.filter(({ path }) => isNeeded(path));
+      await mapAll(limit, needed, async ({ path, file }) => to.add(path, file));
+      for (const { path } of needed) missing.delete(path);
+    }
+  }
+  if (missing.size > 0) throw incomplete(version);
+  // Last: without it there is no table.
+  await to.put(manifest.name, own === '' ? manifest.file : encodeDetachedManifest(manifest.file));
+}
+
+/** Files that manifests list one by one. Those of indexes are listed by newer engines alone. */
+const LISTED = /^(?:data\/[^/]+\.lance$|_deletions\/|_indices\/)/;
+
+async function findManifest(from: CloneFolder, own: string, version: number) {
+  for (const name of manifestPaths(version)) {
+    const file = await from.read(joinPath(own, name));
+    if (file !== undefined) return { name, file };
+  }
+  return undefined;
+}
+
+/** The files of a table or a branch, each with its path below it. */
+async function* pagesOf(from: CloneFolder, base: string) {
+  let page: { readonly path: string; readonly file: CloneFile }[] = [];
+  for (const folder of DATA_FOLDERS) {
+    for await (const file of from.list(joinPath(base, folder))) {
+      page.push({ path: base === '' ? file.path : file.path.slice(base.length + 1), file });
+      if (page.length < PAGE) continue;
+      yield page;
+      page = [];
+    }
+  }
+  yield page;
+}
+
+function incomplete(version: number): ServiceError {
+  return new ServiceError('InvalidTableState', `Files of version ${version} of the source are missing.`, {
+    hint: 'Clone another version.',
+  });
+}
