@@ -228,7 +228,7 @@ test('the first column stays in view, a picture and a long text are shown in ful
   assert.equal(wider, 0, 'long lines are wrapped');
   await page.keyboard.press('Escape');
   await page.locator('[data-cell="0:5"]').dblclick();
-  await page.getByRole('dialog', { name: 'photo' }).getByRole('img', { name: 'The picture in this cell' }).waitFor();
+  await page.getByRole('dialog', { name: 'photo' }).getByRole('img', { name: 'The image in this cell' }).waitFor();
   await page.keyboard.press('Escape');
   await client.post('/v1/table/shop$notes/drop', {});
 });

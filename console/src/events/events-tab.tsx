@@ -28,7 +28,7 @@ export function EventsTab({ query }: { readonly query: URLSearchParams }): JSX.E
         <input
           class="mono"
           aria-label="Table or namespace"
-          placeholder="All tables, or such as shop/products"
+          placeholder="All tables, or a path such as shop/products"
           value={typed}
           onInput={(event) => setTyped(event.currentTarget.value)}
         />

@@ -93,7 +93,7 @@ function reasonFor({ source, sourceType, detectedType, reason, name, type, isKep
   const renamed = name === source ? '' : `From ${source}. `;
   if (type === detectedType && type === sourceType) return `${renamed}${capitalized(reason)}.`;
   if (type === detectedType) return `${renamed}Found: ${reason}.`;
-  return `${renamed}Chosen in place of ${detectedType}.`;
+  return `${renamed}Chosen instead of ${detectedType}.`;
 }
 
 function capitalized(text: string): string {

@@ -10,6 +10,7 @@ import type { QueryTableBody } from '../../../src/wire/data.ts';
 import type { LabForm } from '../lab/form/lab-form.ts';
 import { FormError, searchedColumn, toNumber } from '../lab/form/query-body.ts';
 import type { Lab } from '../lab/run-lab.ts';
+import { formatCount } from '../parts/format.ts';
 import type { ColourValue } from './colouring.ts';
 import { poolVectors, toPooling } from './pool-vectors.ts';
 import type { Pooling } from './pool-vectors.ts';
@@ -43,7 +44,7 @@ export async function loadSample({ client, table, facts }: Lab, form: LabForm, s
   const hasSeveral = column.type.type === 'list';
   const asked = toNumber('The number of points', form.points, 'points');
   if (asked < 2 || asked > POINTS_MAX) {
-    throw new FormError(`Draw 2 to ${POINTS_MAX} points.`, 'Change the number of points.', 'points');
+    throw new FormError(`Draw 2 to ${formatCount(POINTS_MAX)} points.`, 'Change the number of points.', 'points');
   }
   const rowBytes = dimension * 4 * (hasSeveral ? VECTORS_OF_ROW : 1);
   const limit = Math.min(asked, Math.max(2, Math.floor(VECTOR_BYTES_MAX / rowBytes)));

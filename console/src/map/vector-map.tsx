@@ -8,7 +8,7 @@ import type { LabForm } from '../lab/form/lab-form.ts';
 import type { LabQuery } from '../lab/run-lab.ts';
 import { FormError } from '../lab/form/query-body.ts';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { formatCount, formatCountOf } from '../parts/format.ts';
+import { formatCountOf } from '../parts/format.ts';
 import { Cell, toNumbers, toText } from '../parts/grid/cell.tsx';
 import { Empty, Meter } from '../parts/states.tsx';
 import { useDraft, useLoad } from '../parts/use-load.ts';
@@ -123,7 +123,7 @@ function MapSummary({ mapped, form }: { readonly mapped: MappedSample; readonly 
         <span class="muted">
           {' '}
           · two principal components show {formatShare(projection.share)} of the variance
-          {sample.skipped === 0 ? '' : ` · ${formatCount(sample.skipped)} without a vector left out`}
+          {sample.skipped === 0 ? '' : ` · left out: ${formatCountOf(sample.skipped, 'row')} without a vector`}
         </span>
       </p>
     </div>

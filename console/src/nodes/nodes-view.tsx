@@ -56,7 +56,7 @@ function Shown({ reply }: { readonly reply: ListNodesReply }): JSX.Element {
   return (
     <>
       <div class="scrolled" tabIndex={0} role="region" aria-label="Nodes">
-        <table class="entries" aria-label="Nodes, in the order of their start">
+        <table class="entries" aria-label="Nodes, in order of start time">
           <Heads heads={['Node', 'State', 'Address', 'Started', right('Leases'), right('Forwarded'), 'Release']} />
           <tbody>
             {reply.nodes.map((node) => (

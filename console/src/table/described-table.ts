@@ -47,7 +47,7 @@ export async function readTable(client: ApiClient, path: TablePath, asked: Asked
 async function findAt(client: ApiClient, path: TablePath, { tag, ...at }: AskedAt): Promise<At> {
   if (tag === undefined) return at;
   const found = (await listTags(client, path))[tag];
-  if (found === undefined) throw new Error(`The table has no tag ${tag}. Perhaps it was deleted since.`);
+  if (found === undefined) throw new Error(`The table has no tag ${tag}. It may have been deleted.`);
   const { version, branch } = found;
   return { version, ...(branch === undefined ? {} : { branch }) };
 }

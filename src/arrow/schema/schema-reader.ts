@@ -3,6 +3,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { ArrowLimits } from '../../model/limits.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
+import { formatCount } from '../../model/value-text.ts';
 import { Flatbuffer, MessageContext } from '../format/flatbuffer.ts';
 import { FILE_MAGIC, TRAILER_BYTES } from '../format/footer.ts';
 import type { SchemaMessage } from '../format/footer.ts';
@@ -80,7 +81,7 @@ class FieldReader implements DictionaryTypes {
     const flatbuffer = this.#flatbuffer;
     this.#columns += 1;
     if (this.#columns > columnsMax) {
-      flatbuffer.refuse(`declares more than ${columnsMax} columns, including nested ones`);
+      flatbuffer.refuse(`declares more than ${formatCount(columnsMax)} columns, including nested ones`);
     }
     if (depth > depthMax) flatbuffer.refuse(`nests columns more than ${depthMax} levels deep`);
     const name = flatbuffer.textField(table, 0) ?? '';

@@ -1,5 +1,6 @@
 import { invalidInput } from '../../errors/service-error.ts';
 import type { ArrowLimits } from '../../model/limits.ts';
+import { formatCount } from '../../model/value-text.ts';
 import type { MessageContext } from '../format/flatbuffer.ts';
 import type { SchemaMessage } from '../format/footer.ts';
 import type { DecodedBudget } from './batch-buffers.ts';
@@ -96,6 +97,6 @@ export class ChunkAssembler {
     const { chunksMax } = this.#parts.limits;
     const reason = this.#replacements === 0 ? '' : `, ${this.#replacements} of them because a dictionary was replaced`;
     const hint = 'Send the rows in several requests, with one dictionary for all batches of each.';
-    throw invalidInput(`The Arrow stream needs more than ${chunksMax} chunks${reason}.`, hint);
+    throw invalidInput(`The Arrow stream needs more than ${formatCount(chunksMax)} chunks${reason}.`, hint);
   }
 }

@@ -10,6 +10,7 @@ import type { Query } from '../../model/query.ts';
 import { vectorDimension } from '../../model/schema.ts';
 import type { Field, Schema } from '../../model/schema.ts';
 import type { TableState } from '../../model/table.ts';
+import { formatCount } from '../../model/value-text.ts';
 import type { readQueryTimeout } from '../data/read-query.ts';
 import type { Services } from '../services.ts';
 
@@ -48,7 +49,9 @@ export async function embedQuery(
 }
 
 function tooLong(subject: string, characters: number, charactersMax: number): ServiceError {
-  return invalidInput(`${subject} ${characters} characters; at most ${charactersMax} are allowed.`);
+  return invalidInput(
+    `${subject} ${formatCount(characters)} characters; at most ${formatCount(charactersMax)} are allowed.`,
+  );
 }
 
 function notOffered(): ServiceError {

@@ -3,6 +3,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import type { EngineLimits } from '../../model/limits.ts';
 import { locationKey } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
+import { formatCount } from '../../model/value-text.ts';
 
 export type QueueLimits = Pick<
   EngineLimits,
@@ -198,7 +199,7 @@ export class WriteQueues {
   #requireSpace(waiting: readonly Waiter[], caller: string | undefined): void {
     const { queueWaitingMax, queueWaitingPerCallerMax } = this.#limits;
     if (waiting.length >= queueWaitingMax) {
-      throw overloaded(`${queueWaitingMax} writes are already in the write queue of this table.`);
+      throw overloaded(`${formatCount(queueWaitingMax)} writes are already in the write queue of this table.`);
     }
     if (caller === undefined || waiting.length < queueWaitingPerCallerMax) return;
     const own = waiting.filter((each) => each.caller === caller).length;

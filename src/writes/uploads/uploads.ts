@@ -4,6 +4,7 @@ import type { WriteTarget } from '../../engine/engine.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import type { EngineLimits } from '../../model/limits.ts';
 import { branchKey } from '../../model/table.ts';
+import { formatCount } from '../../model/value-text.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import type { WriteResult } from '../write.ts';
 import type { InsertMode, Inserts, RowsWrite, UploadPart } from './inserts.ts';
@@ -164,7 +165,10 @@ export class Uploads {
   #requireAcceptable({ parts, arriving, mode }: Session, options: PartOptions): void {
     const { uploadPartsMax } = this.#settings.limits;
     if (parts.size + arriving >= uploadPartsMax) {
-      throw invalidInput(`An upload can have at most ${uploadPartsMax} parts.`, 'Send fewer, larger parts.');
+      throw invalidInput(
+        `An upload can have at most ${formatCount(uploadPartsMax)} parts.`,
+        'Send fewer, larger parts.',
+      );
     }
     if (mode === undefined || mode === options.mode) return;
     throw invalidInput(`The upload started with the mode ${mode}; all of its parts must use that mode.`);

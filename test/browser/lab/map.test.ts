@@ -102,7 +102,7 @@ suite('the map of a vector column', { skip: noBrowser }, () => {
     await open('tab=map');
     await page.getByLabel('Points', { exact: true }).fill('1');
     await page.getByRole('button', { name: 'Draw' }).click();
-    await page.getByText('Draw 2 to 20000 points.').first().waitFor();
+    await page.getByText('Draw 2 to 20,000 points.').first().waitFor();
   });
 
   test('zooming changes the picture, and all points come back', async () => {
@@ -124,7 +124,7 @@ suite('the map of a vector column', { skip: noBrowser }, () => {
     await page.goto(`${server.url}/ui/#/lab/films?tab=map&k=3&columns=id`);
     const map = page.getByRole('img', { name: /^Map of 60 rows/ });
     await map.waitFor();
-    await page.getByText('1 without a vector left out').waitFor();
+    await page.getByText('left out: 1 row without a vector').waitFor();
     await whenSettled(page);
     const picture = async (): Promise<unknown> => page.evaluate("document.querySelector('canvas').toDataURL()");
     const mean = await picture();

@@ -212,7 +212,7 @@ suite('a query with vector_text is refused', () => {
   test('when it is empty, too long, no text, or beside a vector', async () => {
     const table = await embeddedTable(server, MODEL);
     await refused({ vector_text: ' \n' }, badRequest(/vector_text is empty/), table.at);
-    await refused({ vector_text: 'a'.repeat(8193) }, badRequest(/8193 characters; at most 8192/), table.at);
+    await refused({ vector_text: 'a'.repeat(8193) }, badRequest(/8,193 characters; at most 8,192/), table.at);
     await refused({ vector_text: ['a'] }, badRequest(/vector_text/), table.at);
     const vector = { single_vector: embed('a') };
     await refused(
@@ -222,7 +222,7 @@ suite('a query with vector_text is refused', () => {
     );
     await refused({ ...text, k: Number.MAX_SAFE_INTEGER }, badRequest(/k/), table.at);
     await record(server.admin, table, { 'tiltyard.embedding.query_prefix': 'p'.repeat(8190) });
-    await refused(text, badRequest(/vector_text and its prefix have 8197 characters/), table.at);
+    await refused(text, badRequest(/vector_text and its prefix have 8,197 characters/), table.at);
   });
 
   test('without a credential, without permission, and for a table that is missing or hidden', async () => {

@@ -56,7 +56,7 @@ function PlanOutline({ plan }: { readonly plan: PlanStep }): JSX.Element {
   const shares = timeShares(plan);
   return (
     <table class="outline">
-      <caption class="hidden">Steps of the plan; a step stands above those that it takes its rows from</caption>
+      <caption class="hidden">Steps of the plan; each step is above those that it takes its rows from</caption>
       <Heads heads={['Step', right('Time'), right('Share'), right('Rows out'), right('Read'), right('Reads')]} />
       <tbody>
         {placeSteps(plan).map(({ depth, step }, index) => (

@@ -34,7 +34,9 @@ export function SqlHelp({ fields }: { readonly fields: readonly string[] }): JSX
               </div>
             ))}
           </dl>
-          <p class="hint">Put text in single quotes, and never put names in double quotes. Names are case-sensitive.</p>
+          <p class="hint">
+            Put text in single quotes, and never put names in double quotes. Names in backticks are case-sensitive.
+          </p>
           {fields.length === 0 ? null : (
             <p class="hint">
               Fields:{' '}

@@ -48,7 +48,8 @@ function Shown({ value, type, text }: ShownProps): JSX.Element {
       <pre class="value">{text.slice(0, SHOWN_CHARACTERS_MAX)}</pre>
       {text.length > SHOWN_CHARACTERS_MAX ? (
         <p class="hint">
-          The first {formatCount(SHOWN_CHARACTERS_MAX)} of {formatCount(text.length)} characters. Copy takes all.
+          The first {formatCount(SHOWN_CHARACTERS_MAX)} of {formatCount(text.length)} characters. Copy copies all of
+          them.
         </p>
       ) : null}
     </>
@@ -73,7 +74,7 @@ function BytesValue({ base64 }: { readonly base64: string }): JSX.Element {
   const address = imageAddress(base64);
   return (
     <>
-      {address === undefined ? null : <img class="picture" src={address} alt="The picture in this cell" />}
+      {address === undefined ? null : <img class="picture" src={address} alt="The image in this cell" />}
       <p class="muted">{formatBytes(byteCount(base64))}</p>
       <details open={address === undefined}>
         <summary>Base64</summary>

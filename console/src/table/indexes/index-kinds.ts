@@ -101,14 +101,14 @@ const INDEX_KINDS: readonly IndexKind[] = [
   {
     type: 'BTREE',
     label: 'BTREE: ranges and equality',
-    meaning: 'For numbers, texts and times with many different values.',
+    meaning: 'For numbers, text and times with many distinct values.',
     fits: isScalar,
     parameters: [],
   },
   {
     type: 'BITMAP',
-    label: 'BITMAP: few different values',
-    meaning: 'For flags and categories.',
+    label: 'BITMAP: few distinct values',
+    meaning: 'For booleans and categories.',
     fits: isScalar,
     parameters: [],
   },

@@ -159,7 +159,7 @@ function NoRows({ table, filter, isBehind, onFirst }: NoRowsProps): JSX.Element 
     </Empty>
   ) : (
     <Empty icon="filter" title="No rows match the filter">
-      <p>Names and text are case-sensitive; ILIKE and lower() are not.</p>
+      <p>Comparisons of text are case-sensitive. To ignore case, use ILIKE or lower().</p>
     </Empty>
   );
 }

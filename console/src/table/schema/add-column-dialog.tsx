@@ -29,7 +29,7 @@ const KINDS = [
 type Kind = (typeof KINDS)[number][0];
 
 const MEANINGS: Readonly<Record<Kind, string>> = {
-  value: 'SQL sets the values of existing rows, once. Rows that are added later bring their own.',
+  value: 'SQL sets the values of existing rows, once. Rows that are added later get the values that you write.',
   computed: 'SQL computes the value of every row, including those that are added or changed later.',
   null: 'All values are null until they are written.',
 };

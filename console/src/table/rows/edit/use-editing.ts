@@ -2,6 +2,7 @@ import { useEffect, useMemo, useState } from 'preact/hooks';
 import type { JsonValue } from '../../../../../src/client/rows.ts';
 import { COMPUTED_KEY } from '../../../../../src/model/schema.ts';
 import { useClient } from '../../../api.ts';
+import { formatCount } from '../../../parts/format.ts';
 import { toast, toastError, toastWithAction } from '../../../parts/toasts.tsx';
 import { useLoad } from '../../../parts/use-load.ts';
 import { branchOf } from '../../described-table.ts';
@@ -78,7 +79,7 @@ export function useEditing(table: DescribedTable, onChanged: () => void): Editin
   };
   const change = (next: PendingEdits): void => {
     if (countEdits(next) > EDITS_MAX)
-      throw new EditFault(`You can edit at most ${EDITS_MAX} rows at a time.`, 'Apply these edits first.');
+      throw new EditFault(`You can edit at most ${formatCount(EDITS_MAX)} rows at a time.`, 'Apply these edits first.');
     setEdits(next);
   };
   return {
