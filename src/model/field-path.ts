@@ -2,6 +2,7 @@ import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { quoteForMessage } from './identifier.ts';
 import { childFields } from './schema.ts';
 import type { Field, Schema } from './schema.ts';
+import { formatCount } from './value-text.ts';
 
 /** The names from a top-level field down to one of its descendants. */
 export type FieldPath = readonly [string, ...string[]];
@@ -15,7 +16,7 @@ const HINT_NAMES_MAX = 10;
 
 export function parseFieldPath(text: string): FieldPath {
   if (text === '') throw pathFault(text, 'is empty');
-  if (text.length > CHARACTERS_MAX) throw pathFault(text, `is longer than ${CHARACTERS_MAX} characters`);
+  if (text.length > CHARACTERS_MAX) throw pathFault(text, `is longer than ${formatCount(CHARACTERS_MAX)} characters`);
   const first = readSegment(text, 0);
   const rest: string[] = [];
   let end = first.end;

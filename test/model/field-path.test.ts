@@ -55,7 +55,7 @@ describe('parseFieldPath', () => {
     ['a`b', /backtick inside an unquoted segment at character 2/],
     ['x.a`', /backtick inside an unquoted segment at character 4/],
     ['a.'.repeat(64) + 'a', /more than 64 segments/],
-    ['a'.repeat(4097), /longer than 4096 characters/],
+    ['a'.repeat(4097), /longer than 4,096 characters/],
   ] as const) {
     it(`refuses ${JSON.stringify(text.slice(0, 20))} and says where`, () => {
       const error = refused(() => parseFieldPath(text));

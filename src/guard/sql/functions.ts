@@ -1,3 +1,4 @@
+import { formatCount } from '../../model/value-text.ts';
 import { named } from './keywords.ts';
 
 /**
@@ -152,7 +153,7 @@ const counted: FunctionRule = {
   countArgument: 2,
   argumentsMin: 2,
   argumentsMax: 3,
-  hint: `Give the count as a plain whole number from 0 to ${COUNT_MAX}.`,
+  hint: `Give the count as a plain whole number from 0 to ${formatCount(COUNT_MAX)}.`,
 };
 
 function special(words: string, rule: Partial<FunctionRule> = {}): FunctionRule {

@@ -1,4 +1,5 @@
 import { quoteForMessage } from '../../model/identifier.ts';
+import { formatCount } from '../../model/value-text.ts';
 import type { CostBudget } from './cost-budget.ts';
 import { COUNT_MAX, functionRule } from './functions.ts';
 import type { FunctionRule } from './functions.ts';
@@ -136,7 +137,7 @@ function checkCount(
     );
   }
   if (Number(literal.text) > COUNT_MAX) {
-    throw refuseAt(literal.start, `the count of ${called} is larger than ${COUNT_MAX}`, hint);
+    throw refuseAt(literal.start, `the count of ${called} is larger than ${formatCount(COUNT_MAX)}`, hint);
   }
 }
 
@@ -146,10 +147,14 @@ function checkCall({ rule, itemsDone, name, start }: SqlScope, end: number): voi
   const called = quoteForMessage(name);
   if (itemsDone < argumentsMin || itemsDone > argumentsMax) {
     const bound = argumentsMin === argumentsMax ? 'exactly' : 'at least';
-    throw refuseAt(start, `the function ${called} needs ${bound} ${argumentsMin} arguments`, hint);
+    throw refuseAt(
+      start,
+      `the function ${called} needs ${bound} ${argumentsMin} argument${argumentsMin === 1 ? '' : 's'}`,
+      hint,
+    );
   }
   if (end - start > charactersMax) {
-    const reason = `the arguments of ${called} have more than ${charactersMax} characters`;
+    const reason = `the arguments of ${called} have more than ${formatCount(charactersMax)} characters`;
     throw refuseAt(start, reason, 'Use shorter arguments.');
   }
 }

@@ -236,7 +236,7 @@ describe('the size of a schema', () => {
     for (let level = 0; level < 30; level += 1) column = field(undefined, TYPES.struct, { children: [column, column] });
     const stream = streamOf(schemaMessage([column]));
     assert.ok(stream.length < 8192);
-    await assertRefused(stream, { says: /more than 4000 columns/ });
+    await assertRefused(stream, { says: /more than 4,000 columns/ });
   });
 
   test('is bounded when a few bytes declare much text by sharing it', async () => {

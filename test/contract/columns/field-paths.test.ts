@@ -97,7 +97,7 @@ for (const [place, ask] of Object.entries(PLACES)) {
 
     test('a path of more than 64 segments, or of more than 4096 characters, is a 400', async () => {
       assertRefused(await ask(Array(65).fill('a').join('.')), badRequest(/64 segments/));
-      assertRefused(await ask('a'.repeat(4097)), badRequest(/4096 characters/));
+      assertRefused(await ask('a'.repeat(4097)), badRequest(/4,096 characters/));
     });
   });
 }

@@ -86,7 +86,7 @@ describe('the growth of a computed value', () => {
     ],
     ['a count that a row decides', 'repeat(name, id)', /count of "repeat".*not a number literal/],
     ['a padding that a row decides', "lpad(name, id * 2, '0')", /count of "lpad".*not a number literal/],
-    ['a large count', "repeat('x', 1000000000)", /count of "repeat" is larger than 10000/],
+    ['a large count', "repeat('x', 1000000000)", /count of "repeat" is larger than 10,000/],
     [
       'a literal for every row',
       `concat(name, '${'x'.repeat(70_000)}')`,
