@@ -113,12 +113,17 @@ export const START_ADVICE = 'Start it with "tiltyard serve", or give the address
 const NAMESPACE_ADVICE =
   'Run "tiltyard namespace list" to list them, or "tiltyard namespace create NAME" to create one.';
 
+const DATABASE_ADVICE = 'Run "tiltyard database list" to list them, or "tiltyard database create NAME" to create one.';
+
 function adviceOn(
-  { code, status, hint }: ClientError,
+  { code, status, hint, message }: ClientError,
   { credential }: Pick<FoundServer, 'credential'>,
 ): string | undefined {
   if (code === ERROR_KINDS.TableNotFound.code && hint === undefined) return 'Run "tiltyard tables" to list the tables.';
-  if (code === ERROR_KINDS.NamespaceNotFound.code && hint === undefined) return NAMESPACE_ADVICE;
+  if (code === ERROR_KINDS.NamespaceNotFound.code && hint === undefined) {
+    // Databases have the same code.
+    return message.startsWith('The database ') ? DATABASE_ADVICE : NAMESPACE_ADVICE;
+  }
   if (status !== 401) return undefined;
   return credential === undefined
     ? 'Give a key with --key, --key @FILE or TILTYARD_KEY.'

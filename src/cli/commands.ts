@@ -148,9 +148,13 @@ function findCommand(argv: readonly string[]): Command | undefined {
 }
 
 /** `tag` alone is the first word of several commands; anything else may be a typing error. */
-function unknownCommand([word = '']: readonly string[]): string {
+function unknownCommand([word = '', second]: readonly string[]): string {
   const family = familyOf(word);
-  if (family.length > 0) return `tiltyard: "${word}" needs one more word:\n\n${commandLines(family)}`;
+  if (family.length > 0) {
+    const isTyped = second !== undefined && !second.startsWith('-');
+    const fault = isTyped ? `There is no command "${word} ${second}":` : `"${word}" needs one more word:`;
+    return `tiltyard: ${fault}\n\n${commandLines(family)}`;
+  }
   const known = [...new Set(COMMANDS.map(({ words }) => words[0] ?? ''))];
   return `tiltyard: The command "${word}" does not exist.${nearNameHint(word, known)} Run "tiltyard help" to list all commands.\n`;
 }

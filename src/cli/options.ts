@@ -1,4 +1,4 @@
-import { nearNameHint } from '../config/sources/names.ts';
+import { nearestName } from '../model/field-path.ts';
 import { UsageError } from './command.ts';
 
 /** One option of a command; without `value` it is a switch. */
@@ -59,9 +59,12 @@ function readOption(word: string, rest: string[], options: readonly Option[]): r
   const [flag = '', attached] = word.replace(/^(-[a-z])(?=\d)/i, '$1=').split(/=(.*)/s, 2);
   const option = options.find(({ name, short }) => flag === `--${name}` || flag === `-${short}`);
   if (option === undefined) {
-    const known = options.map(({ name }) => `--${name}`);
-    const hint = nearNameHint(flag, known) || ` Its options are ${known.join(', ')}.`;
-    throw new UsageError(`This command has no option ${flag}.${hint}`);
+    const known = options.map(({ name }) => name);
+    const near = nearestName(flag.replace(/^-+/, ''), known);
+    const list = known.map((name) => `--${name}`).join(', ');
+    throw new UsageError(
+      `This command has no option ${flag}. ${near === undefined ? `Its options are ${list}.` : `Did you mean --${near}?`}`,
+    );
   }
   const isSwitch = option.value === undefined;
   if (isSwitch && attached !== undefined) throw new UsageError(`${flag} takes no value.`);

@@ -64,6 +64,14 @@ const EXTENSIONS: Readonly<Record<Format, readonly string[]>> = {
 
 const SNIFF_BYTES = 4096;
 
+/** gzip, ZSTD, ZIP, xz. */
+const COMPRESSED: readonly (readonly number[])[] = [
+  [0x1f, 0x8b],
+  [0x28, 0xb5, 0x2f, 0xfd],
+  [0x50, 0x4b, 0x03, 0x04],
+  [0xfd, 0x37, 0x7a, 0x58, 0x5a],
+];
+
 export function formatOfName(name: string): Format | undefined {
   const extension = /\.([^./\\]+)$/.exec(name)?.[1]?.toLowerCase();
   return FORMATS.find((format) => extension !== undefined && EXTENSIONS[format].includes(extension));
@@ -72,9 +80,12 @@ export function formatOfName(name: string): Format | undefined {
 /** Unambiguous contents decide; otherwise the name's extension does. */
 export async function detectFormat(input: Input, name = ''): Promise<Format> {
   const head = new Uint8Array(await input.slice(0, Math.min(SNIFF_BYTES, input.size)));
+  const subject = name === '' ? 'The input' : `"${name}"`;
+  if (COMPRESSED.some((magic) => magic.every((byte, index) => head[index] === byte))) {
+    throw invalidInput(`${subject} is compressed.`, 'Decompress it first.');
+  }
   const format = formatOfContents(head) ?? formatOfName(name) ?? formatOfText(head);
   if (format !== undefined) return format;
-  const subject = name === '' ? 'The input' : `"${name}"`;
   throw invalidInput(`${subject} has an unknown format.`, `Choose its format: ${FORMATS.join(', ')}.`);
 }
 

@@ -1,6 +1,7 @@
 import type { Type } from 'typebox';
 import { invalidInput } from '../errors/service-error.ts';
 import type { ServiceError } from '../errors/service-error.ts';
+import { nearestName } from '../model/field-path.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 import { isObject, withoutNulls } from '../model/strict-json.ts';
 import type { Dialect, Operation } from '../operations/operation.ts';
@@ -109,9 +110,11 @@ function unknownField(fault: Fault): ServiceError {
   const cut = fault.instancePath.lastIndexOf('/');
   const name = unescapePointer(fault.instancePath.slice(cut + 1));
   const parent = fieldName(fault.instancePath.slice(0, cut)) || 'the body';
+  const near = nearestName(name, fault.params.knownFields ?? []);
+  const advice = near === undefined ? 'Check its spelling.' : `Did you mean ${quoteForMessage(near)}?`;
   return invalidInput(
     `The field ${quoteForMessage(name)} is unknown in ${parent}.`,
-    'Check its spelling. Unknown fields are refused.',
+    `${advice} Unknown fields are refused.`,
   );
 }
 

@@ -15,6 +15,8 @@ export interface Fault {
 /** Each keyword has some of them. */
 interface FaultParameters {
   readonly requiredProperties?: readonly string[];
+  /** Of an unknown field: those that its parent has. */
+  readonly knownFields?: readonly string[];
   readonly limit?: unknown;
   readonly type?: unknown;
   readonly [other: string]: unknown;
@@ -92,8 +94,18 @@ function faultsOfObject(
     ...Object.entries(properties).flatMap(([name, property]) =>
       Object.hasOwn(value, name) ? findFaults(property, value[name], `${pointer}/${escapePointer(name)}`) : [],
     ),
-    ...faultsOfOthers(rest, value, others, pointer),
+    ...(rest === false
+      ? faultsOfUnknown(others, Object.keys(properties), pointer)
+      : faultsOfOthers(rest, value, others, pointer)),
   ];
+}
+
+function faultsOfUnknown(
+  [first]: readonly string[],
+  knownFields: readonly string[],
+  pointer: string,
+): readonly Fault[] {
+  return first === undefined ? [] : [unknownField(`${pointer}/${escapePointer(first)}`, knownFields)];
 }
 
 /** The fields that the shape does not name. */
@@ -103,8 +115,6 @@ function faultsOfOthers(
   names: readonly string[],
   pointer: string,
 ): readonly Fault[] {
-  const [first] = names;
-  if (rest === false && first !== undefined) return [unknownField(`${pointer}/${escapePointer(first)}`)];
   if (typeof rest !== 'object') return [];
   const wrong = names.find((name) => !matches(rest, value[name]));
   return wrong === undefined ? [] : findFaults(rest, value[wrong], `${pointer}/${escapePointer(wrong)}`);
@@ -119,8 +129,8 @@ function wrongType({ type }: NestedShape, pointer: string): readonly Fault[] {
 }
 
 /** The keyword that the library uses for it. */
-function unknownField(pointer: string): Fault {
-  return { ...newFault('boolean', pointer), schemaPath: '#/additionalProperties' };
+function unknownField(pointer: string, knownFields: readonly string[]): Fault {
+  return { ...newFault('boolean', pointer, { knownFields }), schemaPath: '#/additionalProperties' };
 }
 
 function newFault(keyword: string, instancePath: string, params: FaultParameters = {}): Fault {

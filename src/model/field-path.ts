@@ -172,7 +172,7 @@ export function nearestName(name: string, known: readonly string[]): string | un
   for (const other of known) {
     if (Math.abs(other.length - name.length) >= least) continue;
     const distance = editDistance(name.toLowerCase(), other.toLowerCase());
-    if (distance < least) [nearest, least] = [other, distance];
+    if (distance < least && distance * 2 <= name.length) [nearest, least] = [other, distance];
   }
   return nearest;
 }

@@ -189,6 +189,9 @@ suite('events', () => {
     for (const query of ['cursor=x', 'table=%2F', 'operation=Insert!']) {
       assert.equal((await server.admin.get(`/v1/events?${query}`)).status, 400, query);
     }
+    const unknown = await server.admin.get('/v1/events?operation=update_tabel');
+    assert.equal(unknown.status, 400, unknown.text);
+    assert.match(unknown.text, /No commit has the operation \\"update_tabel\\"\. Did you mean update_table\?/);
     assert.equal((await server.stranger().get('/v1/events')).status, 401);
     const head = await server.admin.send('HEAD', '/v1/events', {});
     assert.equal(head.status, 200);

@@ -276,6 +276,7 @@ suite('webhooks', () => {
       { url: 'https://[::ffff:10.0.0.1]/' },
       { url: 'https://example.com', table: ['a'], namespace: ['b'] },
       { url: 'https://example.com', operations: ['Delete!'] },
+      { url: 'https://example.com', operations: ['query_table'] },
       { url: 'https://example.com', cursor: 'x' },
     ]) {
       const answer = await server.admin.post('/v1/webhook/create', body);

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { gzipSync } from 'node:zlib';
 import { tableFromIPC } from 'apache-arrow';
 import { blobInput } from '../../src/formats/input.ts';
 import type { Input } from '../../src/formats/input.ts';
@@ -191,6 +192,10 @@ test('the format is known by the contents first, then by the name', async () => 
   assert.match(
     await refusal(bytesInput(Uint8Array.of(0, 1, 2, 3, 4, 5, 6, 7, 8)), {}),
     /unknown format.*arrow, parquet/,
+  );
+  assert.match(
+    await refusal(bytesInput(gzipSync('a,b\n1,2')), { name: 'a.csv' }),
+    /"a\.csv" is compressed\. Decompress/,
   );
   assert.match(await refusal(text('x'.repeat(64)), { format: 'parquet' }), /not a Parquet file/);
   assert.match(await refusal(text('PAR1'.repeat(2)), { format: 'parquet' }), /not a Parquet file/);

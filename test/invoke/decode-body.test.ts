@@ -97,6 +97,14 @@ test('names an unknown field and its parent', () => {
   assert.equal(unknown({ updates: [], identity }), 'The field "a/b~c" is unknown in identity.');
 });
 
+test('suggests the known field that an unknown one is near to', () => {
+  const hint = (body: Record<string, unknown>): string | undefined =>
+    refusalOf(() => checkShape(update, body, false)).hint;
+  assert.equal(hint({ updates: [], predikate: 'id = 1' }), 'Did you mean "predicate"? Unknown fields are refused.');
+  assert.equal(hint({ updates: [], identity: { apikey: 'k' } }), 'Did you mean "api_key"? Unknown fields are refused.');
+  assert.equal(hint({ updates: [], zzz: 1 }), 'Check its spelling. Unknown fields are refused.');
+});
+
 test('names an unknown field before anything else that is wrong', () => {
   const refusal = refusalOf(() => checkShape(update, { update: [['a', 'b']] }, false));
   assert.equal(refusal.message, 'The field "update" is unknown in the body.');

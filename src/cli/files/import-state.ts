@@ -44,6 +44,11 @@ export async function openState(
   { digest, resume }: { readonly digest: string; readonly resume: boolean },
 ): Promise<ImportState | undefined> {
   const text = await readFile(path, 'utf8').catch(() => undefined);
+  if (text === undefined && resume) {
+    throw new UsageError(
+      `There is no unfinished import of these files to resume: it has finished, or nothing was sent. Check the table, then start the import without --resume.`,
+    );
+  }
   if (text === undefined) return undefined;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The file is our own; its digest is compared below.
   const found = parseJson(text) as ImportState | undefined;

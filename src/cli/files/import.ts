@@ -76,8 +76,10 @@ export const importCommand = defineClientCommand({
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
     const progress = new Progress(terminal, `importing ${showPath(table)}`, bytes);
     const onPlan = (plan: PlannedFile): void => terminal.err(describeVectors(plan));
+    const onForgotten = (): void =>
+      terminal.err('The server no longer has the parts of the interrupted import: they are sent again.\n');
     const { onInterrupt } = terminal;
-    const sender = new Sender({ client, table, mode, path, progress, onInterrupt, onPlan }, state);
+    const sender = new Sender({ client, table, mode, path, progress, onInterrupt, onPlan, onForgotten }, state);
     const isDone = isCommitted || (await sender.run(files, { ...options, tableTypes }));
     progress.end();
     if (!isDone) {
@@ -109,6 +111,7 @@ interface Target {
   readonly onInterrupt: Terminal['onInterrupt'];
   /** Called with the first file, whose columns the others follow. */
   readonly onPlan: (plan: PlannedFile) => void;
+  readonly onForgotten: () => void;
 }
 
 /**
@@ -125,6 +128,7 @@ class Sender {
   /** Parts of this run, and those of them that the server already has. */
   #seen = 0;
   #skipped = 0;
+  #isPlanned = false;
 
   constructor(target: Target, state: ImportState) {
     this.#target = target;
@@ -139,6 +143,7 @@ class Sender {
         if (!isUploadGone(error)) throw error;
         const { uploadId: _gone, ...rest } = this.state;
         this.state = { ...rest, parts: 0, rows: 0 };
+        this.#target.onForgotten();
         await this.#sendFiles(files, options);
       });
       // From here on, a signal would leave open whether the rows are added.
@@ -165,7 +170,8 @@ class Sender {
     let bytesBefore = 0;
     for (const [index, file] of files.entries()) {
       const columns = await withPlan(file, { ...options, tableTypes: types }, async (plan) => {
-        if (index === 0) onPlan(plan);
+        if (index === 0 && !this.#isPlanned) onPlan(plan);
+        this.#isPlanned = true;
         for await (const part of plan.parts()) {
           await this.#take(part);
           progress.show(bytesBefore + part.endByte, this.state.rows);
@@ -257,8 +263,7 @@ class Sender {
       return error;
     }
     const outcome = await this.#cancel();
-    if (uploadId === undefined) return error;
-    if (error instanceof ClientError) error.message = `${error.message} ${outcome}`;
+    if (error instanceof ClientError && uploadId !== undefined) error.message = `${error.message} ${outcome}`;
     if (!(error instanceof ServiceError)) return error;
     return new ServiceError(error.kind, `${error.message} ${outcome}`, { ...hintOf(error), cause: error.cause });
   }

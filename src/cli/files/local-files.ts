@@ -17,6 +17,7 @@ const DEPTH_MAX = 16;
 
 /** The named files, and the files in named folders whose extension is known, in the order of their names. */
 export async function findFiles(paths: readonly string[]): Promise<readonly InputFile[]> {
+  if (paths.includes('-')) throw new UsageError('Standard input cannot be imported: save it to a file first.');
   const found: InputFile[] = [];
   for (const path of paths) await addTo(found, path, 0);
   if (found.length > 0) return found;

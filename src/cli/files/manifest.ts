@@ -148,11 +148,16 @@ function number(name: keyof CreateIndexBody, value: unknown): IndexParameters {
   return /^[1-9]\d{0,8}$/.test(String(value)) ? { [name]: Number(value) } : {};
 }
 
+/** Of columns of text; the server takes no other. */
+const DEFAULT_TOKENIZER = 'text';
+
 /** What the server does not say, or no longer accepts: a rebuilt index will differ in it. */
 function missingParameters(type: string, details: Details): readonly string[] {
   return [
     ...(type.startsWith('IVF_') ? ['its number of partitions follows from the number of rows'] : []),
-    ...(isGiven(details['lance_tokenizer']) ? ['it uses the default tokenizer'] : []),
+    ...((details['lance_tokenizer'] ?? DEFAULT_TOKENIZER) === DEFAULT_TOKENIZER
+      ? []
+      : ['it uses the default tokenizer']),
   ];
 }
 

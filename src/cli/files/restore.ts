@@ -58,7 +58,9 @@ export const restoreCommand = defineClientCommand({
     for (const line of failed) terminal.err(`${line}\n`);
     const rows = wanted.reduce((sum, entry) => sum + entry.rows, 0);
     const reply = { database, tables: wanted.length, rows, indexes_missing: failed.length };
-    const text = `Restored ${countOf(wanted.length, 'table')} with ${countOf(rows, 'row')} into ${database}.\n`;
+    const skipped = chosen.length - wanted.length;
+    const already = skipped === 0 ? '' : ` ${countOf(skipped, 'table')} existed already.`;
+    const text = `Restored ${countOf(wanted.length, 'table')} with ${countOf(rows, 'row')} into ${database}.${already}\n`;
     return { reply, text, code: failed.length === 0 ? EXIT.done : EXIT.failed };
   },
 });

@@ -35,7 +35,7 @@ export const columnCommands: readonly Command[] = [
       const { client, table, given } = session;
       const column = readNewColumn(given, name);
       const reply = await addColumns(client, table, { new_columns: [column], ...readBranch(given) });
-      if (given.has('fill')) return fill(session, name);
+      if (given.has('fill')) return fillNew(session, name);
       return { reply, text: `Added the column ${name} to ${showPath(table)}, version ${reply.version}.\n` };
     },
   }),
@@ -125,8 +125,16 @@ function readNewColumn(given: Given, name: string): AddColumnsBody['new_columns'
   return { name, ...defined({ computed, expression, data_type: type === undefined ? undefined : toDataType(type) }) };
 }
 
-/** `T[N]` and `T[]` in the form that the server reads; the names of other types, and JSON, as they are. */
+/**
+ * `T[N]` and `T[]` in the form that the server reads, also as an import writes them: `vector[N]`, `list<T>` and
+ * `timestamp[us, UTC]`. The names of other types, and JSON, as they are.
+ */
 export function toDataType(text: string): unknown {
+  const [, unit, zone] = /^timestamp\[(s|ms|us|ns)(?:, ?([^\]]+))?\]$/.exec(text) ?? [];
+  if (unit !== undefined) return `timestamp:${unit}${zone === undefined ? '' : `:${zone}`}`;
+  const [, element] = /^list<(.+)>$/s.exec(text) ?? [];
+  if (element !== undefined) return toDataType(`${element}[]`);
+  if (/^vector\[\d+\]$/.test(text)) return toDataType(text.replace('vector', 'float32'));
   const [, item, length] = /^(.+)\[(\d*)\]$/s.exec(text) ?? [];
   if (item === undefined || length === undefined) return text;
   const fields = [{ name: 'item', type: toDataType(item) }];
@@ -149,6 +157,17 @@ function readMetadata(given: Given): Record<string, string | null> {
   const removed = given.values('remove').map((name) => [name, null] as const);
   if (set.length + removed.length === 0) throw new UsageError('Give --set NAME=VALUE or --remove NAME.');
   return Object.fromEntries([...set, ...removed]);
+}
+
+async function fillNew(session: TableSession, column: string): Promise<Result | number> {
+  const result = await fill(session, column);
+  if (typeof result === 'number') {
+    const table = showPath(session.table);
+    session.terminal.err(
+      `Added the column ${column} to ${table}, but not all of its rows are filled. Try again with: tiltyard column fill ${table} ${column}, or remove it with: tiltyard column drop ${table} ${column}\n`,
+    );
+  }
+  return result;
 }
 
 async function fill(session: TableSession, column: string): Promise<Result | number> {

@@ -25,6 +25,7 @@ export const viewCommands: readonly Command[] = [
       { name: 'every', value: 'SECONDS', help: 'refresh it at this interval, if its source has changed' },
       { name: 'no-data', help: 'leave it empty until the first refresh' },
     ],
+    advice: ({ status }) => (status === 409 ? 'Choose another name, or drop it first: tiltyard view drop.' : undefined),
     examples: ["view create cheap 'SELECT id, price * 2 AS twice FROM orders WHERE price < 10' --on-change"],
     async run(session, query = '') {
       const { client, table, given } = session;
@@ -104,10 +105,12 @@ async function refreshed(session: TableSession, id: string): Promise<Result | nu
   if (job === undefined) return EXIT.failed;
   const fields = new Map<string, unknown>(Object.entries(job.result ?? {}));
   const source = `version ${String(fields.get('source_version'))} of its source`;
-  const how = String(fields.get('how'));
-  const what = how === 'unchanged' ? 'was up to date with' : `is ${how} from`;
-  const rows = how === 'unchanged' ? '' : `: ${countOf(Number(fields.get('rows')), 'row')}`;
-  return { reply: { job_id: id, result: job.result }, text: `${name} ${what} ${source}${rows}.\n` };
+  const rows = countOf(Number(fields.get('rows')), 'row');
+  const text =
+    fields.get('how') === 'unchanged'
+      ? `${name} was up to date with ${source}.\n`
+      : `Refreshed ${name} from ${source} (${String(fields.get('how'))}): ${rows}.\n`;
+  return { reply: { job_id: id, result: job.result }, text };
 }
 
 function notFilled(name: string): string {

@@ -10,6 +10,8 @@ import type { TableSession } from '../session.ts';
 import { drawDiff } from '../show/draw-diff.ts';
 
 const LIMIT_DEFAULT = 20;
+const NAME_ADVICE =
+  'No tag has this name either. Run "tiltyard tag list" and "tiltyard branch list" to see the names of the table.';
 
 export const diffCommand = defineTableCommand({
   words: ['diff'],
@@ -30,6 +32,7 @@ export const diffCommand = defineTableCommand({
     'diff orders main trial',
     'diff orders trial@7',
   ],
+  advice: ({ message }) => (/^The branch .* was not found/.test(message) ? NAME_ADVICE : undefined),
   async run(session, from = '', to?: string) {
     const { client, table, given, canvas } = session;
     const body = {

@@ -148,8 +148,13 @@ export const branchCommands: readonly Command[] = [
     words: ['branch', 'delete'],
     names: 'BRANCH',
     summary: 'delete a branch and its data',
-    examples: ['branch delete orders trial'],
-    async run({ client, table }, name = '') {
+    about: 'Deletes a branch and its data. At a terminal, the command asks first.',
+    options: [YES_OPTION],
+    examples: ['branch delete orders trial', 'branch delete orders trial --yes'],
+    async run(session, name = '') {
+      const { client, table, terminal } = session;
+      const question = `Delete the branch ${name} of ${showPath(table)} and its data?`;
+      if (terminal.ask !== undefined && !(await confirm(session, question))) return EXIT.failed;
       return {
         reply: await deleteBranch(client, table, { name }),
         text: `Deleted the branch ${name} of ${showPath(table)}.\n`,

@@ -44,7 +44,10 @@ export const removeQuota = defineServerOperation({
     const named = await readSubject(request.body, services.catalog);
     const quota = await services.catalog.quotas.remove(named.subject, limits);
     if (quota === undefined) {
-      throw new ServiceError('QuotaNotFound', `${quoteForMessage(named.shown)} has no such limit.`);
+      throw new ServiceError(
+        'QuotaNotFound',
+        `${quoteForMessage(named.shown)} has no ${limits === undefined ? 'quota' : 'such limit'}.`,
+      );
     }
     reportChange(request, named.shown, services);
     return objectReply<typeof QuotaReply>(toGivenQuota({ ...named, quota }));

@@ -1,5 +1,7 @@
 import { invalidInput } from '../../errors/service-error.ts';
 import type { CommitFilter } from '../../model/events/commit.ts';
+import { COMMIT_OPERATIONS } from '../../model/events/commit-operations.ts';
+import { nearestName } from '../../model/field-path.ts';
 import { belowPrefix, parseNamespacePath, parseTablePath, quoteForMessage } from '../../model/identifier.ts';
 import type { DatabaseRequest } from '../operation.ts';
 
@@ -18,7 +20,10 @@ export function readEventFilter({ queryLists, delimiter, prefix }: DatabaseReque
   };
 }
 
+/** Refuses a name that no commit has: a filter with a misspelt one would never select anything. */
 export function requireOperation(text: string): string {
-  if (/^[a-z_]{1,64}$/.test(text)) return text;
-  throw invalidInput(`The operation ${quoteForMessage(text)} is not valid: give a name such as insert_into_table.`);
+  if (COMMIT_OPERATIONS.includes(text)) return text;
+  const near = nearestName(text, COMMIT_OPERATIONS);
+  const advice = near === undefined ? `The operations are ${COMMIT_OPERATIONS.join(', ')}.` : `Did you mean ${near}?`;
+  throw invalidInput(`No commit has the operation ${quoteForMessage(text)}.`, advice);
 }

@@ -176,7 +176,7 @@ test('an Arrow file passes too, and a compressed one is refused where its column
     assert.equal(code, 1);
     assert.match(
       err,
-      /zstd\.stream: The buffers of the Arrow file are compressed\. "tiltyard import" can load it without changing columns/,
+      /zstd\.stream: The buffers of the Arrow file are compressed\. Nothing was imported\. "tiltyard import" can load it without changing columns/,
     );
   }
   const cut = join(folder, 'cut.arrows');
@@ -199,7 +199,8 @@ test('a file that cannot be read is refused with its name and line, and nothing 
   const path = await file('bad.csv', 'a,b\n1,2\n3\n');
   const { code, err } = await cli('import', path, 'bad');
   assert.equal(code, 1);
-  assert.match(err, /bad\.csv: The row on line 3 has 1 cells/);
+  assert.match(err, /bad\.csv: The row on line 3 has 1 cells.* Nothing was imported\./);
+  assert.match((await cli('import', '-', 'bad')).err, /Standard input cannot be imported: save it to a file first\./);
   assert.equal((await cli('import', path)).code, 2);
   assert.equal((await cli('import', path, 'bad', '--mode', 'x')).code, 2);
   assert.equal((await cli('import', path, 'bad', '--column', 'a')).code, 2);
@@ -260,6 +261,17 @@ test('without a server nothing is left behind, and the same command works once t
   assert.ok(!(await readdir(folder)).some((name) => name.endsWith('.tiltyard-import')));
 });
 
+test('an import that has finished, or never started, cannot be resumed: its rows would be added twice', async () => {
+  const path = await file('finished.csv', 'n\n1\n');
+  await json('import', path, 'finished');
+  for (const [table, ...mode] of [['finished', '--mode', 'append'], ['unstarted']] as const) {
+    const { code, err } = await cli('import', path, table, ...mode, '--resume');
+    assert.equal(code, 2, err);
+    assert.match(err, /no unfinished import of these files.*start the import without --resume/);
+  }
+  assert.deepEqual(await numbersOf('finished'), [1]);
+});
+
 test('an upload that the server has forgotten is sent again', async (t) => {
   const path = await numbersFile('forgotten.csv');
   const argv = ['import', path, 'forgotten', '--batch-rows', '10'];
@@ -272,6 +284,7 @@ test('an upload that the server has forgotten is sent again', async (t) => {
   proxy.reconnect();
   const resumed = await runCliOn(proxy.url, [...argv, '--resume']);
   assert.equal(resumed.code, 0, resumed.err);
+  assert.match(resumed.err, /The server no longer has the parts of the interrupted import: they are sent again\./);
   assert.deepEqual(await numbersOf('forgotten'), numbers(50));
 });
 

@@ -59,6 +59,14 @@ test('types are written as describe shows them', () => {
   });
 });
 
+test('types are also written as an import shows them', () => {
+  assert.deepEqual(toDataType('vector[4]'), toDataType('float32[4]'));
+  assert.deepEqual(toDataType('list<utf8>'), toDataType('utf8[]'));
+  assert.deepEqual(toDataType('list<vector[4]>'), toDataType('float32[4][]'));
+  assert.equal(toDataType('timestamp[us]'), 'timestamp:us');
+  assert.equal(toDataType('timestamp[ns, Europe/Berlin]'), 'timestamp:ns:Europe/Berlin');
+});
+
 test('a column of nulls is added, and nulls are allowed in it', async () => {
   assert.match(await done('column', 'add', 'orders', 'note', '--type', 'string'), /^Added the column note to orders/);
   assert.match(await done('column', 'add', 'orders', 'near', '--type', 'float32[4]'), /^Added the column near/);

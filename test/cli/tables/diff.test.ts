@@ -75,7 +75,7 @@ test('diff prints the reply for programs, and says what is wrong', async () => {
   assert.deepEqual(JSON.parse(out).counts, { added: 0, removed: 1, changed: 2 });
   const missing = await run('diff', 'orders', 'nothing');
   assert.equal(missing.code, 5);
-  assert.match(missing.err, /branch "nothing" was not found/);
+  assert.match(missing.err, /branch "nothing" was not found\.\nhint: No tag has this name either\./);
   assert.equal((await run('diff', 'orders')).code, 2);
   assert.match((await run('diff', 'orders', '1', '--on', 'nope')).err, /no field "nope"/);
 });

@@ -298,7 +298,7 @@ test('travels between versions, tags and branches', async () => {
   assert.equal((await json('query', 'orders', '--limit', 'all')).rows.length, 400);
   assert.equal((await run(['versions', 'restore', 'orders', 'one'])).code, 2);
   assert.match(await done('optimize', 'orders'), /^Optimized orders, version \d+/);
-  await done('branch', 'delete', 'orders', 'trial');
+  await done('branch', 'delete', 'orders', 'trial', '--yes');
   await done('tag', 'delete', 'orders', 'now');
   assert.deepEqual(Object.keys((await json('tag', 'list', 'orders')).tags), ['start']);
 });

@@ -39,6 +39,8 @@ test('says that a namespace is not there, or empty', async () => {
   const hint = 'Run "tiltyard namespace list" to list them, or "tiltyard namespace create NAME" to create one.';
   const err = `tiltyard: The namespace "nothing" was not found.\nhint: ${hint}\n`;
   assert.deepEqual(missing, { code: 5, out: '', err });
+  const database = await runCliOn(server.url, ['tables', '--database', 'nothing']);
+  assert.match(database.err, /database "nothing" was not found\.\nhint: Run "tiltyard database list" to list them/);
   const other = await runCliOn(server.url, ['tables', '--json', 'nothing']);
   assert.equal(JSON.parse(other.err).error.status, 404);
   await new Client(server.url).post('/v1/namespace/empty/create', {});

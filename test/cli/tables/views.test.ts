@@ -31,6 +31,25 @@ test('column add --computed adds a column, --fill fills it, and describe shows i
   assert.deepEqual([code, /one of --computed SQL, --expression SQL and --type TYPE/.test(err)], [2, true]);
 });
 
+test('column add says that the column is there when its rows cannot be filled', async () => {
+  const { code, err } = await runCliOn(server.url, [
+    'column',
+    'add',
+    'orders',
+    'odd',
+    '--computed',
+    '1 / id',
+    '--fill',
+  ]);
+  assert.equal(code, 1);
+  assert.match(err, /divides by zero/);
+  assert.match(
+    err,
+    /Added the column odd to orders, but not all of its rows are filled\. .*tiltyard column drop orders odd/,
+  );
+  await done('column', 'drop', 'orders', 'odd', '--yes');
+});
+
 test('column add --expression calculates a column once', async () => {
   assert.match(
     await done('column', 'add', 'orders', 'one', '--expression', '1'),
@@ -42,7 +61,7 @@ test('views are created, refreshed, listed, described and dropped', async () => 
   const query = 'SELECT id, id * 2 AS twice FROM orders WHERE id < 10';
   assert.match(
     await done('view', 'create', 'small', query, '--every', '3600'),
-    /small is rebuilt from version \d+ .*10 rows/,
+    /^Refreshed small from version \d+ of its source \(rebuilt\): 10 rows\.\n$/,
   );
   assert.match(await done('view', 'refresh', 'small'), /was up to date/);
   assert.match(await done('view', 'list'), /small +orders +every 3600 s +rebuilt from version/);
@@ -54,6 +73,8 @@ test('views are created, refreshed, listed, described and dropped', async () => 
     views.map((view: { table: string }) => view.table),
     ['small', 'empty'],
   );
+  const again = await runCliOn(server.url, ['view', 'create', 'small', query]);
+  assert.match(again.err, /"small" already exists\.\nhint: Choose another name, or drop it first/);
   assert.match(await done('view', 'drop', 'small', '--yes'), /^Dropped the view small\.\n$/);
   const { code, err } = await runCliOn(server.url, ['view', 'create', 'bad', 'SELECT FROM']);
   assert.deepEqual([code, /source_query/.test(err)], [1, true]);

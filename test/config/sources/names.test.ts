@@ -28,4 +28,5 @@ test('finds the nearest name, whatever its case, and none that is far', () => {
   assert.equal(nearNameHint('arrow.columnmax', columns), ' Did you mean arrow.columnsMax?');
   assert.equal(nearNameHint('--colour', ['--host', '--port']), '');
   assert.equal(nearNameHint('--port', []), '');
+  assert.equal(nearNameHint('yes', ['key', 'json']), '');
 });
