@@ -65,7 +65,7 @@ export async function startTrustServer(options: ServerOptions): Promise<TrustSer
       const event = readEvent(line);
       if (event?.event === 'listening' && event.port !== undefined) resolve(event.port);
       if (event?.event === 'worker-died') died += 1;
-      if (event?.event === 'engine-stalled') stalled += 1;
+      if (event?.event === 'worker-stalled') stalled += 1;
       if (event?.event !== 'worker-started' || event.pid === undefined) return;
       pid = event.pid;
       longestStart = Math.max(longestStart, event.milliseconds ?? 0);
@@ -113,7 +113,7 @@ interface LoggedEvent {
 }
 
 function readEvent(line: string): LoggedEvent | undefined {
-  if (!/"event":"(?:listening|worker-|engine-stalled)/.test(line)) return undefined;
+  if (!/"event":"(?:listening|worker-)/.test(line)) return undefined;
   return JSON.parse(line) as LoggedEvent;
 }
 

@@ -43,11 +43,11 @@ export class GroupCommit {
     this.#isRunning = true;
     // Callers that one event resumes arrive in the same group.
     await Promise.resolve();
-    while (this.#waiting.length > 0) await this.#settle(this.#waiting.splice(0, GROUP_MAX));
+    while (this.#waiting.length > 0) await this.#runTogether(this.#waiting.splice(0, GROUP_MAX));
     this.#isRunning = false;
   }
 
-  async #settle(group: readonly Waiting[]): Promise<void> {
+  async #runTogether(group: readonly Waiting[]): Promise<void> {
     try {
       const values = await this.#transact(async (sql) => runEach(sql, group), {
         changesLookups: group.some(({ work }) => work.changesLookups),
@@ -62,7 +62,7 @@ export class GroupCommit {
       }
       // Any other error may be the fault of one piece of work, which must not fail the rest.
       if (group.length === 1) group[0]?.reject(error);
-      else for (const each of group) await this.#settle([each]);
+      else for (const each of group) await this.#runTogether([each]);
     }
   }
 }

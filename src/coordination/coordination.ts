@@ -29,7 +29,7 @@ export interface Coordination {
   /** The owner, when it is another node. Takes a table that no node owns. */
   locate(table: Pick<TableRecord, 'id'>, options?: LocateOptions): Promise<Owner | undefined>;
   /** What earlier owners have left is resolved. */
-  settle(tableId: string): void;
+  resolved(tableId: string): void;
   /** Another node has taken the table over. */
   lost(tableId: string): void;
   /** Whether the owner before this one may still run, and not know that it was replaced. */
@@ -43,7 +43,7 @@ export function createSingleProcess(): Coordination {
     own: async () => ours,
     claim: async () => ours,
     locate: async () => undefined,
-    settle: () => {},
+    resolved: () => {},
     lost: () => {},
     mayFormerRun: async () => false,
   };

@@ -77,7 +77,7 @@ export class TableLeases implements Coordination {
     return 'nodeId' in found ? found : undefined;
   }
 
-  settle(tableId: string): void {
+  resolved(tableId: string): void {
     const known = this.#ours.get(tableId);
     if (known !== undefined) this.#ours.set(tableId, { ...known, hasPending: false });
   }

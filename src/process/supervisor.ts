@@ -61,8 +61,8 @@ class Supervisor {
   readonly #sockets: WaitingSockets;
   #worker: WorkerProcess | undefined;
   #watchdog: Watchdog | undefined;
-  /** Undefined until the first worker is ready; then whether the present one is. */
-  #isReady: boolean | undefined;
+  /** `starting`: no worker has been ready yet. */
+  #state: 'starting' | 'ready' | 'restarting' = 'starting';
   #isProven = false;
   #earlyDeaths = 0;
   #restarts = 0;
@@ -146,8 +146,8 @@ class Supervisor {
 
   #onReady(ready: AppReady): void {
     const { config, telemetry, onListening } = this.#options;
-    const isFirst = this.#isReady === undefined;
-    this.#isReady = true;
+    const isFirst = this.#state === 'starting';
+    this.#state = 'ready';
     if (this.#isDraining) return;
     const milliseconds = Math.round(performance.now() - this.#startedAt);
     const engine = ready.engine.version;
@@ -161,19 +161,19 @@ class Supervisor {
 
   #giveSockets(): void {
     const worker = this.#worker;
-    if (worker !== undefined && this.#isReady === true) this.#sockets.giveAll((id, socket) => worker.give(id, socket));
+    if (worker !== undefined && this.#state === 'ready') this.#sockets.giveAll((id, socket) => worker.give(id, socket));
   }
 
   #onSilent(): void {
     const { config, telemetry } = this.#options;
-    telemetry.emit({ kind: 'engine-stalled', pid: this.#worker?.pid ?? 0, seconds: config.watchdogSeconds });
+    telemetry.emit({ kind: 'worker-stalled', pid: this.#worker?.pid ?? 0, seconds: config.watchdogSeconds });
     this.#worker?.kill();
   }
 
   #onWorkerEnd(end: WorkerEnd): void {
-    const isFirstStart = this.#isReady === undefined;
+    const isFirstStart = this.#state === 'starting';
     this.#worker = undefined;
-    this.#isReady = isFirstStart ? undefined : false;
+    if (!isFirstStart) this.#state = 'restarting';
     this.#watchdog?.stop();
     this.#sockets.takeBack();
     if (this.#isDraining) this.#onDrained(end);

@@ -30,7 +30,7 @@ interface Events {
     signal: string | undefined;
     restartMilliseconds: number | undefined;
   };
-  'engine-stalled': { pid: number; seconds: number };
+  'worker-stalled': { pid: number; seconds: number };
   'recovery-done': { swept: number; adopted: number; milliseconds: number };
   'key-set-fetched': { issuer: string; keys: number; milliseconds: number };
   'key-set-failed': { issuer: string; cause: unknown };

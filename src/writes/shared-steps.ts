@@ -7,12 +7,12 @@ import type { Idempotency } from './idempotency/idempotency.ts';
 import type { Responses } from './idempotency/responses.ts';
 import type { WriteQueues } from './queue/write-queues.ts';
 import type { InDoubtWrites } from './recovery/in-doubt-writes.ts';
-import type { SettleParts } from './recovery/verify.ts';
+import type { VerifyParts } from './recovery/verify.ts';
 import { asServiceError, notBegun, requireNoView, versionDiffers } from './refusals.ts';
 import type { JournaledWrite, OnBatch, OnCommit, OnWriteStep, SucceededWrite, WriteResult } from './write.ts';
 
 /** Steps that writes of one commit, of several commits and of several tables share. */
-export interface PipelineParts extends SettleParts {
+export interface PipelineParts extends VerifyParts {
   readonly journal: Journal;
   readonly coordination: Coordination;
   readonly queues: WriteQueues;

@@ -6,7 +6,7 @@ import type { SyncScope } from '../storage/storage.ts';
 import { readExpectation, toCommit, toEntry } from './journal-entries.ts';
 import { BatchMember, prepareBatch, takeBatch } from './queue/batch.ts';
 import type { Batch } from './queue/batch.ts';
-import { findFault, rebuildFields, settleCommit } from './recovery/verify.ts';
+import { findFault, rebuildFields, findOrFenceCommit } from './recovery/verify.ts';
 import { asServiceError, inDoubt, isClearRefusal } from './refusals.ts';
 import { beginEntries, noteLoss, requireExpectedVersion, runReplayable, toSuccess } from './shared-steps.ts';
 import type { PipelineParts } from './shared-steps.ts';
@@ -170,7 +170,7 @@ export class WritePipeline {
     const { entries } = pending;
     await this.#parts.onStep('verify');
     try {
-      const verdict = await settleCommit(this.#parts, target, at(entries, 0));
+      const verdict = await findOrFenceCommit(this.#parts, target, at(entries, 0));
       if (verdict.kind === 'not-committed') return this.#abort(pending, error);
       if (verdict.kind === 'committed') {
         const { commit, rowsBefore } = verdict;

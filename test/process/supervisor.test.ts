@@ -119,7 +119,7 @@ test('replaces a worker whose engine does not answer', { timeout: 120_000 }, asy
     return reply !== undefined && reply.body !== hung;
   });
   assert.equal(isAlive(Number(hung)), false);
-  assert.equal(running.log().match(/"event":"engine-stalled"/g)?.length, 1);
+  assert.equal(running.log().match(/"event":"worker-stalled"/g)?.length, 1);
 });
 
 test('keeps a worker whose engine answers', { timeout: 120_000 }, async (context) => {
@@ -129,7 +129,7 @@ test('keeps a worker whose engine answers', { timeout: 120_000 }, async (context
   // Four probes fit into the watchdog's time: ten are more than twice that time.
   await until(async () => Number((await ask(port, '/probes')).body) >= 10);
   assert.equal((await ask(port, '/pid')).body, first);
-  assert.doesNotMatch(running.log(), /engine-stalled/);
+  assert.doesNotMatch(running.log(), /worker-stalled/);
 });
 
 for (const signal of ['SIGTERM', 'SIGINT'] as const) {

@@ -129,7 +129,7 @@ test('leaves out what is below the level', () => {
     { kind: 'unknown-fields-ignored', operation: 'a', names: ['x', 'y'] },
     { kind: 'listening', host: '127.0.0.1', port: 1, tls: false },
     { kind: 'key-set-failed', issuer: 'https://a.example.com', cause: new Error('away') },
-    { kind: 'engine-stalled', pid: 1, seconds: 10 },
+    { kind: 'worker-stalled', pid: 1, seconds: 10 },
   ];
   const lines = { debug: 4, info: 3, warn: 2, error: 1 } as const;
   for (const format of ['json', 'text'] as const) {

@@ -67,7 +67,7 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
       await group.run({
         run: async (sql) => {
           if (nodeId !== undefined) await requireLeases(sql, entries, nodeId);
-          await beginEntries(sql, entries, { ...options, since: now() });
+          await insertEntries(sql, entries, { ...options, since: now() });
         },
         changesLookups: entries.some(({ holdsReaders }) => holdsReaders),
         isDurable: options.isDurable,
@@ -174,7 +174,7 @@ async function requireLeases(sql: Sql, entries: readonly NewEntry[], nodeId: str
   for (const [tableId, epoch] of epochs) await requireLease(sql, tableId, nodeId, epoch);
 }
 
-async function beginEntries(
+async function insertEntries(
   sql: Sql,
   entries: readonly NewEntry[],
   { removes, bounds, since }: BeginOptions & { readonly since: number },
@@ -200,7 +200,7 @@ export async function recordAll(
   for (const commit of commits) {
     if (!properties.has(commit.table.id)) continue;
     if (nodeId !== undefined) await requireLease(sql, commit.table.id, nodeId, commit.epoch);
-    if (await isOpen(sql, commit)) open.push(commit);
+    if (await isStillPending(sql, commit)) open.push(commit);
   }
   const transactions = open.map(({ table: { id: tableId, databaseId, path }, commit }) => {
     return { ...commit, databaseId, tableId, path, committedAt };
@@ -256,7 +256,7 @@ async function readTables(sql: Sql, ids: readonly string[]) {
 }
 
 /** A write that holds readers may have been undone meanwhile: it must not be recorded then. */
-async function isOpen(sql: Sql, { entry, releasesReaders }: NewCommit): Promise<boolean> {
+async function isStillPending(sql: Sql, { entry, releasesReaders }: NewCommit): Promise<boolean> {
   if (entry === undefined || releasesReaders !== true) return true;
   const pending = sql.selectFrom('journal').select('id').where('id', '=', entry.id).where('state', '=', 'pending');
   return (await pending.executeTakeFirst()) !== undefined;

@@ -23,7 +23,7 @@ const LEVELS: Readonly<Partial<Record<EventKind, LogLevel>>> = {
   'background-failed': 'error',
   'writes-paused': 'error',
   'worker-died': 'error',
-  'engine-stalled': 'error',
+  'worker-stalled': 'error',
   'manifest-quarantined': 'error',
   'heartbeat-failed': 'error',
   'node-lapsed': 'warn',

@@ -11,7 +11,7 @@ import { notUndoneYet } from '../refusals.ts';
 import type { JournaledWrite } from '../write.ts';
 import { prepareUndo } from './undo-commits.ts';
 import type { UndoParts } from './undo-commits.ts';
-import { findFault, rebuildFields, settleCommit } from './verify.ts';
+import { findFault, rebuildFields, findOrFenceCommit } from './verify.ts';
 import type { FoundCommit, Verdict } from './verify.ts';
 
 export interface InDoubtParts extends UndoParts {
@@ -128,7 +128,7 @@ export class InDoubtWrites {
     if (!ownership.hasPending) return ownership;
     const pending = (await journal.pending(table.id)).filter(({ epoch }) => epoch < ownership.epoch);
     for (const entries of byBranch(pending)) await this.#resolveInQueue(table, entries, ownership);
-    coordination.settle(table.id);
+    coordination.resolved(table.id);
     this.#takeovers += 1;
     return ownership;
   }
@@ -211,8 +211,9 @@ export class InDoubtWrites {
       // It may have been ended while this waited for the queue.
       if ((await journal.find(entry.id))?.state !== 'pending') continue;
       const verdict = await this.#judge(table, { ...entry, epoch }, entries);
-      const isOpen = verdict.kind === 'not-committed' && entry.epoch < epoch && (await this.#mayArrive(table, entry));
-      if (verdict.kind === 'unknown' || isOpen) {
+      const mayStillArrive =
+        verdict.kind === 'not-committed' && entry.epoch < epoch && (await this.#mayArrive(table, entry));
+      if (verdict.kind === 'unknown' || mayStillArrive) {
         if (!this.#inDoubt.has(entry.id)) this.add([entry], false);
         continue;
       }
@@ -250,7 +251,7 @@ export class InDoubtWrites {
     if (isUnpublished && readExpectation(entry).transactionId === undefined) return { kind: 'not-committed' };
     const next = entries.find(({ baseVersion }) => baseVersion > entry.baseVersion)?.baseVersion;
     const boundVersion = Math.min(next ?? Infinity, entry.boundVersion ?? Infinity);
-    const verdict = await settleCommit(this.#parts, target, { ...entry, boundVersion });
+    const verdict = await findOrFenceCommit(this.#parts, target, { ...entry, boundVersion });
     return verdict.kind === 'committed' ? this.#requireIntact(target, entry, verdict) : verdict;
   }
 

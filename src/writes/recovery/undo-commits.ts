@@ -3,9 +3,9 @@ import type { TableRecord } from '../../model/table.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { readExpectation } from '../journal-entries.ts';
 import type { WriteTarget } from '../../engine/engine.ts';
-import type { SettleParts } from './verify.ts';
+import type { VerifyParts } from './verify.ts';
 
-export interface UndoParts extends SettleParts {
+export interface UndoParts extends VerifyParts {
   readonly journal: Journal;
 }
 

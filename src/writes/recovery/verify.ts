@@ -16,7 +16,7 @@ export interface TableAccess {
   readonly storages: Storages;
 }
 
-export interface SettleParts extends TableAccess {
+export interface VerifyParts extends TableAccess {
   readonly fences: Fences;
 }
 
@@ -47,8 +47,8 @@ export async function findCommit(
  * As `findCommit`, for good: a commit that is not there is fenced off first, because it may still be on its way. Only for
  * a table that this process owns.
  */
-export async function settleCommit(
-  parts: SettleParts,
+export async function findOrFenceCommit(
+  parts: VerifyParts,
   target: WriteTarget,
   entry: EntryRange & Pick<NewEntry, 'expected' | 'tableId' | 'epoch'>,
 ): Promise<Verdict> {
