@@ -5,7 +5,7 @@ import type { NativeTable } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
 import { readSchema, readVersion } from '../tables/table-handle.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
-import { toAssignmentTree, toColumnUpdates, toTypedValue } from '../updates/assignments.ts';
+import { toAssignmentTree, toColumnUpdates, toTypedValue, withItemMetadata } from '../updates/assignments.ts';
 import type { UpdateRequest, UpdatedRows } from '../updates/update.ts';
 import { refuseCrossReferences } from '../workarounds/cross-references.ts';
 import { keepNullStructs } from '../workarounds/filtered-scans.ts';
@@ -63,7 +63,9 @@ export function planRecomputingUpdate(
 
 /** Computed columns, each with its expression. */
 export function toColumnValues(columns: readonly ComputedColumn[]): [column: string, expression: string][] {
-  return columns.map(({ field, expression }) => [field.name, toTypedValue(expression, field, [field.name])]);
+  return columns.map(({ field, expression }) => {
+    return [field.name, withItemMetadata(toTypedValue(expression, field, [field.name]), field)];
+  });
 }
 
 /** The lowest address that a row written by a commit can have. */

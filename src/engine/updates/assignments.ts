@@ -4,7 +4,7 @@ import { quotePath, requireField, sqlFieldReference, sqlString } from '../../mod
 import type { FieldPath } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import { childFields } from '../../model/schema.ts';
-import type { Field, Schema } from '../../model/schema.ts';
+import type { DataType, Field, Schema } from '../../model/schema.ts';
 import { holdsStruct } from '../workarounds/filtered-scans.ts';
 
 export interface Assignment {
@@ -58,7 +58,24 @@ function assignedWithParent(path: FieldPath | undefined, parent: readonly string
  * sibling from the row, and null where the struct was null.
  */
 export function toColumnUpdates(tree: AssignmentTree, schema: Schema): [column: string, expression: string][] {
-  return [...tree].map(([name, node]) => [name, toExpression(node, [name], schema)]);
+  return [...tree].map(([name, node]) => {
+    const value = toExpression(node, [name], schema);
+    return [name, node.kind === 'value' ? withItemMetadata(value, requireField(schema, [name])) : value];
+  });
+}
+
+/**
+ * The engine refuses to store a list in a column whose items have metadata, which no SQL type can name. `nullif` gives its
+ * result the type of the column; the inner one is always null, so the value stays as it is.
+ */
+export function withItemMetadata(value: string, { name, type }: Field): string {
+  if (type.kind !== 'list' || !hasItemMetadata(type)) return value;
+  const column = sqlFieldReference([name]);
+  return `nullif(${value}, nullif(${column}, ${column}))`;
+}
+
+function hasItemMetadata(type: DataType): boolean {
+  return childFields(type).some((child) => child.metadata.size > 0 || hasItemMetadata(child.type));
 }
 
 function toExpression(node: AssignmentNode, path: FieldPath, schema: Schema): string {

@@ -152,6 +152,37 @@ suite('the updates of a request', () => {
     assert.deepEqual(types.slice(0, 3), ['Int32', 'Float64', 'Utf8']);
   });
 
+  test('may set lists whose items have metadata', async () => {
+    const lists = new List(new Field('item', new Int32(), true, new Map([['unit', 'cm']])));
+    const nested = new List(optional('item', new List(optional('item', new Int32()))));
+    const stream = streamOf({
+      id: { type: new Int32(), values: [0, 1, 2, 3] },
+      lists: { type: lists, values: [[1], [2], [3], null] },
+      nested: { type: nested, values: [[[1]], [[2]], [[3]], null] },
+    });
+    const table = await server.table({ stream });
+    const metadata = { updates: [{ path: 'nested.item.item', metadata: { unit: 'cm' } }] };
+    assert.equal((await server.admin.post(`${table.at}/update_field_metadata`, metadata)).status, 200);
+    const set = async (id: number, value: string, nestedValue: string) => {
+      const updates = [
+        ['lists', value],
+        ['nested', nestedValue],
+      ];
+      await updated(server.admin, table, { updates, predicate: `id = ${id}` });
+    };
+    await set(0, '[5, 6]', '[[5], [6, 7]]');
+    await set(1, 'lists', 'nested');
+    await set(2, 'NULL', 'NULL');
+    await set(3, 'make_array()', '[[1]]');
+    const rows = (await server.rows(table)).toSorted((a, b) => Number(a['id']) - Number(b['id']));
+    assert.deepEqual(rows, [
+      { id: 0, lists: [5, 6], nested: [[5], [6, 7]] },
+      { id: 1, lists: [2], nested: [[2]] },
+      { id: 2, lists: null, nested: null },
+      { id: 3, lists: [], nested: [[1]] },
+    ]);
+  });
+
   test('are required, and at least one', async () => {
     const table = await server.table();
     await assertUnchanged(table, {}, badRequest(/updates/));
