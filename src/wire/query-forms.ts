@@ -110,7 +110,7 @@ function toContractColumns(columns: unknown): unknown {
   if (Array.isArray(columns))
     return isPairs(columns) ? { column_aliases: Object.fromEntries(columns) } : { column_names: columns };
   if (!isObject(columns) || Object.keys(columns).length === 0) return columns;
-  const isContractForm = Array.isArray(columns['column_names']) || isObject(columns['column_aliases']);
+  const isContractForm = 'column_names' in columns || 'column_aliases' in columns;
   return isContractForm ? columns : { column_aliases: columns };
 }
 

@@ -36,6 +36,7 @@ export async function planQuery(
   const expressions = projection?.kind === 'aliases' ? projection.columns.map(([, expression]) => expression) : [];
   refuseAmbiguousNames(schema, [filter, ...expressions]);
   const vectorColumn = query.vectors.length === 0 ? undefined : requireVectorColumn(query, schema);
+  if (vectorColumn === undefined && query.vectorColumn !== undefined) requireField(schema, query.vectorColumn);
   const searched = { native: table.native, schema, factory: native.JsFullTextQuery };
   const search = query.fullText === undefined ? undefined : await toNativeSearch(query.fullText, searched);
   return { query, schema, vectorColumn, search, release };

@@ -95,6 +95,9 @@ function readProjection(body: QueryTableBody, limits: Limits): Projection | unde
   if (names !== undefined) return { kind: 'names', paths: names.map(parseFieldPath) };
   const columns = Object.entries(aliases ?? {}).map(([name, expression]) => {
     const field = `columns.column_aliases[${quoteForMessage(name)}]`;
+    if (name === '_rowid' && body.with_row_id === true && !/^\s*(?:_rowid|`_rowid`)\s*$/i.test(expression)) {
+      throw invalidInput(`${field} is another column than the row id of with_row_id.`, 'Use another name.');
+    }
     return [name, guardSql(expression, { name: 'projection', field }, limits.sql)] as const;
   });
   return { kind: 'aliases', columns };

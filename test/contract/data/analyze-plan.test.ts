@@ -330,7 +330,10 @@ suite('the vector column of a query', () => {
   });
 
   test('that is not there is a 404 TableColumnNotFound with the canonical path', async () => {
-    assertRefused(await ask({ vector, vector_column: '`nope`' }, several), { ...columnNotFound, detail: /"nope"/ });
+    const refused = { ...columnNotFound, detail: /"nope"/ };
+    assertRefused(await ask({ vector, vector_column: '`nope`' }, several), refused);
+    assertRefused(await ask({ vector_column: '`nope`' }, several), refused);
+    assertRefused(await ask({ k: 0, vector_column: 'nope' }, several), refused);
   });
 
   test('that is no path is a 400 InvalidInput', async () => {
@@ -511,6 +514,9 @@ suite('the columns of a query', () => {
       /both column_names and column_aliases/,
     );
     await refuse({ columns: {} }, /neither column_names nor column_aliases/);
+    await refuse({ columns: { column_names: null, column_aliases: null } }, /neither column_names nor column_aliases/);
+    await refuse({ columns: { column_names: 'id' } }, /column_names must be array/);
+    await refuse({ columns: { column_aliases: 'id' } }, /column_aliases must be object/);
     await refuse({ columns: { column_names: ['id'], more: 1 } });
   });
 
@@ -538,6 +544,9 @@ suite('the columns of a query', () => {
       /_rowid@?\d* as _rowid/,
     );
     assert.match((await plan({ filter: 'id > 1', with_row_id: true })).text, /row_id=true/);
+    const aliases = (expression: string) => ({ columns: { column_aliases: { _rowid: expression } } });
+    assert.equal((await plan({ ...aliases('_rowid'), k: 2, with_row_id: true })).rows, 2);
+    await refuse({ ...aliases('id'), with_row_id: true }, /"_rowid".*with_row_id/);
   });
 });
 
