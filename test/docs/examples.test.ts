@@ -1,11 +1,14 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { readdirSync, readFileSync } from 'node:fs';
-import { test } from 'node:test';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
 import { promisify } from 'node:util';
 import { readCodeBlocks } from './code-blocks.ts';
 import type { CodeBlock } from './code-blocks.ts';
-import { startPage } from './page-runner.ts';
+import { preparePage, startPage } from './page-runner.ts';
 
 const run = promisify(execFile);
 const RUN = new Set(['sh', 'js', 'ts', 'python']);
@@ -34,6 +37,11 @@ const hasPython = await run(python, ['-c', 'import pyarrow, requests']).then(
   () => true,
   () => false,
 );
+
+const root = await mkdtemp(join(tmpdir(), 'tiltyard-pages-'));
+const WITH_ITEMS = { files: join(root, 'files'), data: join(root, 'data') };
+before(async () => preparePage(python, ITEMS, WITH_ITEMS));
+after(async () => rm(root, { recursive: true, force: true }));
 
 test('every block of code in the docs is run, or says why it is not', () => {
   for (const block of PAGES.flatMap(readCodeBlocks)) {
@@ -65,9 +73,8 @@ for (const page of PAGES) {
   const blocks = readCodeBlocks(page).filter(({ language, notRun }) => RUN.has(language) && notRun === undefined);
   if (blocks.length === 0) continue;
   test(`the ${blocks.length} examples of ${page} work as they stand there`, async (context) => {
-    const runner = await startPage(python);
+    const runner = await startPage(python, WITHOUT_ITEMS.has(page) ? undefined : WITH_ITEMS);
     try {
-      if (!WITHOUT_ITEMS.has(page)) await runner.run(ITEMS);
       for (const block of blocks) {
         if (block.language === 'python' && !hasPython) {
           context.diagnostic(`line ${block.line} is not run: pyarrow and requests are not installed`);

@@ -1,5 +1,5 @@
 import { execFile } from 'node:child_process';
-import { chmod, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
+import { chmod, cp, mkdtemp, rm, symlink, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
 import { promisify } from 'node:util';
@@ -11,15 +11,45 @@ const DOCUMENTED_ADDRESS = 'http://127.0.0.1:2333';
 const BLOCK_TIMEOUT_MS = 60_000;
 
 export interface PageRunner {
+  /** The folder of the reader, and that of the server's data. */
+  readonly folder: string;
+  readonly data: string;
   /** What the block printed; what a block exports, the next ones see. Throws when it fails. */
   run(block: CodeBlock): Promise<string>;
+  /** Ends the server; the folders stay until `close`. */
+  stop(): Promise<void>;
   close(): Promise<void>;
 }
 
+/** What a page starts with: files of the reader, and the data of a server. */
+export interface Prepared {
+  readonly files: string;
+  readonly data: string;
+}
+
+/** Runs a block once, for all pages that start with what it leaves: copying that is cheaper than running it again. */
+export async function preparePage(python: string, block: CodeBlock, { files, data }: Prepared): Promise<void> {
+  const page = await startPage(python);
+  const own = new Set(['node_modules', 'data', 'bin', 'environment'].map((name) => join(page.folder, name)));
+  try {
+    await page.run(block);
+    await page.stop();
+    await cp(page.folder, files, { recursive: true, filter: (path) => !own.has(path) });
+    await cp(page.data, data, { recursive: true });
+  } finally {
+    await page.close();
+  }
+}
+
 /** A server, and the folder of a reader: empty but for the data of the server and the packages that pages say to install. */
-export async function startPage(python: string): Promise<PageRunner> {
-  const server = await startServer();
+export async function startPage(python: string, prepared?: Prepared): Promise<PageRunner> {
+  const data = await mkdtemp(join(tmpdir(), 'tiltyard-test-'));
   const folder = await mkdtemp(join(tmpdir(), 'tiltyard-page-'));
+  if (prepared !== undefined) {
+    await cp(prepared.files, folder, { recursive: true });
+    await cp(prepared.data, data, { recursive: true });
+  }
+  const server = await startServer({ folder: data });
   await symlink(resolve('node_modules'), join(folder, 'node_modules'));
   await symlink(server.folder, join(folder, 'data'));
   await writeFile(join(server.folder, 'admin.key'), `${ADMIN_KEY}\n`);
@@ -32,7 +62,12 @@ export async function startPage(python: string): Promise<PageRunner> {
     TILTYARD_KEY: ADMIN_KEY,
   };
   let count = 0;
+  let stopped: Promise<void> | undefined;
+  const stop = async (): Promise<void> => (stopped ??= server.close());
   return {
+    folder,
+    data,
+    stop,
     async run(block) {
       count += 1;
       const code = block.code.replaceAll(DOCUMENTED_ADDRESS, server.url);
@@ -47,8 +82,9 @@ export async function startPage(python: string): Promise<PageRunner> {
       return stdout;
     },
     async close() {
-      await server.close();
+      await stop();
       await rm(folder, { recursive: true, force: true });
+      await rm(data, { recursive: true, force: true });
     },
   };
 }
