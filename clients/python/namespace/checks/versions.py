@@ -74,6 +74,7 @@ class Staged:
 
     def __init__(self):
         self.name = with_versions(2)
+        self.metadata = {"author": "Zoë", "table": self.name}
         manifest = call("describe_table_version", self.name, client.DescribeTableVersionRequest(version=2)).version
         location = call("deregister_table", self.name, client.DeregisterTableRequest()).location
         if os.environ["TILTYARD_SERVICE"] != "one" or "://" in location.removeprefix("file://"):
@@ -89,8 +90,18 @@ class Staged:
     def version_fields(self):
         return {
             "id": [self.name], "version": 2, "manifest_path": self.path, "manifest_size": self.size,
-            "naming_scheme": "V2",
+            "naming_scheme": "V2", "metadata": self.metadata,
         }  # fmt: skip
+
+    def is_described(self, created):
+        """The metadata are in the reply of the commit, and with the version from then on, next to the engine's own."""
+        same(created.metadata, self.metadata, "metadata of the reply")
+        request = client.DescribeTableVersionRequest(version=2)
+        described = call("describe_table_version", self.name, request).version
+        first, second = sorted(call("list_table_versions", self.name).versions, key=lambda each: each.version)
+        for seen, what in [(described, "described"), (second, "listed")]:
+            same({**(seen.metadata or {}), **self.metadata}, seen.metadata, f"metadata of the {what} version")
+        holds("author" not in (first.metadata or {}), "version 1 has the metadata of version 2")
 
 
 def create_table_version():
@@ -105,6 +116,7 @@ def create_table_version():
     same((reply.version.version, reply.version.manifest_size), (2, staged.size), "version and size")
     holds(reply.version.manifest_path != staged.path, "the manifest is still at its staging path")
     same_rows(staged.name, sample(0, 40))
+    staged.is_described(reply.version)
     refused(409, 14, "create_table_version", staged.name, request)
 
 
@@ -120,8 +132,9 @@ def batch_create_table_versions():
         same_rows(each.name, sample())
     reply = call("batch_create_table_versions", client.BatchCreateTableVersionsRequest(entries=entries))
     same([each.version for each in reply.versions], [2, 2], "versions")
-    for each in several:
+    for each, created in zip(several, reply.versions, strict=True):
         same_rows(each.name, sample(0, 40))
+        each.is_described(created)
 
 
 def batch_commit_tables():
@@ -142,6 +155,7 @@ def batch_commit_tables():
     same(len(reply.results), 4, "results")
     holds(reply.results[0].declare_table.location, "the declared table has no location")
     same(reply.results[1].create_table_version.version.version, 2, "created version")
+    staged.is_described(reply.results[1].create_table_version.version)
     holds(reply.results[2].deregister_table.location, "the deregistered table has no location")
     same_rows(staged.name, sample(0, 40))
     refused(404, 4, "table_exists", kept, client.TableExistsRequest())
