@@ -103,16 +103,19 @@ function toContractVector(vector: unknown): unknown {
 }
 
 /**
- * `["a", "b"]` are names; `[["x", "a + 1"]]`, which 0.22 of the client sends, and an object without the contract's two
- * keys, but with others, map aliases to expressions.
+ * `["a", "b"]` are names; `[["x", "a + 1"]]`, which 0.22 of the client sends, and an object with other keys than the
+ * contract's two map aliases to expressions.
  */
 function toContractColumns(columns: unknown): unknown {
   if (Array.isArray(columns))
     return isPairs(columns) ? { column_aliases: Object.fromEntries(columns) } : { column_names: columns };
   if (!isObject(columns) || Object.keys(columns).length === 0) return columns;
-  const isContractForm = 'column_names' in columns || 'column_aliases' in columns;
-  return isContractForm ? columns : { column_aliases: columns };
+  const isContractForm = Array.isArray(columns['column_names']) || isObject(columns['column_aliases']);
+  const isAliases = !isContractForm && Object.keys(columns).some((key) => !CONTRACT_KEYS.has(key));
+  return isAliases ? { column_aliases: columns } : columns;
 }
+
+const CONTRACT_KEYS: ReadonlySet<string> = new Set(['column_names', 'column_aliases']);
 
 function isPairs(columns: readonly unknown[]): columns is readonly (readonly [string, string])[] {
   return columns.length > 0 && columns.every(isPair);

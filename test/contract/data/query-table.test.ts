@@ -474,7 +474,7 @@ suite('a query is refused', () => {
     'when its body is no JSON': ['{', /JSON/],
     'with an unknown field': [{ k: 1, filtre: 'id = 1' }, /filtre/],
     'with a k below 0': [{ k: -1 }, /\bk\b/],
-    'with a k past its bound': [{ k: 1_000_001 }, /1000000/],
+    'with a k past its bound': [{ k: 1_000_001 }, /1,000,000/],
     'with a filter that is no SQL': [{ filter: 'id =' }, /filter/],
     'with a filter that goes on after its end': [{ filter: 'id = 1) OR (1 = 1' }, /filter/],
     'with a filter that is no condition': [{ filter: 'id + 1' }, /condition/],
