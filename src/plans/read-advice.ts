@@ -2,7 +2,7 @@ import type { PlanStep } from '../model/query.ts';
 import type { Evidence, Finding } from './advice.ts';
 import { formatBytes, formatCount, formatRows } from './format-figure.ts';
 import { figureOf, isFetch, namesOf, resultRows } from './plan-steps.ts';
-import { findWidth, listColumns } from './table-facts.ts';
+import { findDimension, findWidth, listColumns } from './table-facts.ts';
 import type { ColumnFact } from './table-facts.ts';
 
 const FRAGMENTS_MANY = 8;
@@ -20,7 +20,9 @@ export function findWideColumns({ steps, root, context }: Evidence): Finding | u
   if (step === undefined || narrow.length === 0 || results === 0) return undefined;
   const rows = figureOf(step, 'output_rows');
   const isWaste = rows >= results * READ_PER_RESULT_MANY;
-  const width = wide.reduce((sum, { type }) => sum + (findWidth(type) ?? 0), 0);
+  // Values of a varying size have no width: the sum of the others would be too small.
+  const widths = wide.map(({ type }) => findWidth(type));
+  const width = widths.includes(undefined) ? 0 : widths.reduce<number>((sum, each) => sum + (each ?? 0), 0);
   return {
     kind: 'wide-columns',
     severity: isWaste ? 'notable' : 'hint',
@@ -61,5 +63,6 @@ function columnsReadBy(step: PlanStep): readonly string[] {
 }
 
 function isWide({ type }: ColumnFact): boolean {
-  return /binary/.test(type.type) || (findWidth(type) ?? 0) >= WIDE_BYTES_MIN;
+  const isListOfVectors = type.type === 'list' && findDimension(type) !== undefined;
+  return isListOfVectors || /binary/.test(type.type) || (findWidth(type) ?? 0) >= WIDE_BYTES_MIN;
 }

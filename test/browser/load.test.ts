@@ -163,7 +163,8 @@ test(
     await page.getByRole('button', { name: 'Load', exact: true }).click();
     await page.getByRole('heading', { name: /^Imported 300 rows .* into shop \/ embeddings in/ }).waitFor();
     await page.getByRole('button', { name: 'Build an index on embedding' }).click();
-    await page.getByText('embedding has an index.').waitFor();
+    await page.getByRole('paragraph').filter({ hasText: 'embedding has an index.' }).waitFor();
+    assert.equal(await page.getByText('compare every row until it has an index').count(), 0);
     const { json } = await client.post('/v1/table/shop$embeddings/index/list', {});
     assert.deepEqual(json.indexes[0].columns, ['embedding']);
   },

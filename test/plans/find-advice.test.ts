@@ -87,6 +87,25 @@ suite('of a table without indexes', () => {
   });
 });
 
+test('a size of each row is given only if all wide columns have one', () => {
+  const item = { name: 'item', nullable: true, type: { type: 'float32' } };
+  const vec = { name: 'vec', nullable: true, type: { type: 'fixed_size_list', length: 16, fields: [item] } };
+  const image = { name: 'image', nullable: true, type: { type: 'binary' } };
+  const vectors = { name: 'vectors', nullable: true, type: { type: 'list', fields: [{ ...vec, name: 'item' }] } };
+  const id = { name: 'id', nullable: true, type: { type: 'int32' } };
+  const count = (value: number) => ({ value, unit: 'count' as const, text: String(value) });
+  const seen = (...wide: readonly (typeof image)[]): string | undefined => {
+    const names = wide.map(({ name }) => name).join(', ');
+    const metrics = { output_rows: count(5), bytes_read: { ...count(9000), unit: 'bytes' as const } };
+    const plan = { operator: 'LanceRead', details: `projection=[id, ${names}]`, metrics, children: [] };
+    const found = findAdvice(plan, { query: { k: 5 }, schema: { fields: [id, ...wide] } });
+    return found.find(({ kind }) => kind === 'wide-columns')?.seen;
+  };
+  assert.equal(seen(vec), 'vec is read for 5 rows, 64 B each; the step read 8.79 KiB.');
+  assert.equal(seen(vec, image), 'vec, image are read for 5 rows; the step read 8.79 KiB.');
+  assert.equal(seen(vectors), 'vectors is read for 5 rows; the step read 8.79 KiB.');
+});
+
 suite('of a table with indexes', () => {
   before(async () => {
     table = await AnalysedTable.start(ROWS);

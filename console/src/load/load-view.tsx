@@ -96,6 +96,7 @@ interface ResultProps {
 function Result({ loaded, onRestart }: ResultProps): JSX.Element {
   const { table, rows, bytes, milliseconds, version, vectors } = loaded;
   const client = useClient();
+  const [indexed, setIndexed] = useState<readonly string[]>([]);
   return (
     <div class="empty" role="status">
       <Icon name="check" class="good" />
@@ -104,17 +105,22 @@ function Result({ loaded, onRestart }: ResultProps): JSX.Element {
         {formatMilliseconds(milliseconds)}
       </h2>
       {version === undefined ? null : <p>The table is now at version {formatCount(version)}.</p>}
-      {vectors.map((column) => (
-        <p key={column} class="next-step">
-          <span>Searches of {column} compare every row until it has an index.</span>
-          <JobButton
-            label={`Build an index on ${column}`}
-            done={`${column} has an index.`}
-            start={async () => startIndex(client, table, { column })}
-            onDone={() => undefined}
-          />
-        </p>
+      {indexed.map((column) => (
+        <p key={column}>{column} has an index.</p>
       ))}
+      {vectors
+        .filter((column) => !indexed.includes(column))
+        .map((column) => (
+          <p key={column} class="next-step">
+            <span>Searches of {column} compare every row until it has an index.</span>
+            <JobButton
+              label={`Build an index on ${column}`}
+              done={`${column} has an index.`}
+              start={async () => startIndex(client, table, { column })}
+              onDone={() => setIndexed((before) => [...before, column])}
+            />
+          </p>
+        ))}
       <div class="actions">
         <Button onClick={onRestart}>Load another file</Button>
         <LinkButton kind="primary" icon="table" href={tableHash(table)}>

@@ -118,6 +118,7 @@ export const ERROR_RULES = {
   'index-column-type': invalid(
     /^Schema Error: A ([\w ]+) index cannot be created on the field/,
     '$1 indexes do not support the type of this column.',
+    'Leave out the index type, and the server chooses one that fits.',
   ),
   'index-rows-missing': invalid(
     /Not enough rows to train PQ\. Requires (\d+) rows but only (\d+) available/,

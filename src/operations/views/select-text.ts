@@ -20,6 +20,9 @@ const CLAUSES = ['SELECT', 'FROM', 'WHERE', 'LIMIT'] as const;
 const QUOTED = /'(?:[^']|'')*'|`(?:[^`]|``)*`|"((?:[^"]|"")*)"/g;
 type Clause = (typeof CLAUSES)[number];
 
+/** What a view cannot have: two words each, of which no condition is made. */
+const UNSUPPORTED = /^(?:ORDER BY|GROUP BY|UNION(?= (?:ALL|SELECT)$))/i;
+
 /** A query of one table, and nothing that the engine would not evaluate row by row. */
 export function readSelect(given: string): SelectText {
   const text = withBackticks(given);
@@ -27,6 +30,7 @@ export function readSelect(given: string): SelectText {
   const [select, from] = [clauses.get('SELECT') ?? [], clauses.get('FROM') ?? []];
   if (select.length === 0 || from.length === 0) throw unreadable('it is not a SELECT … FROM …');
   const where = clauses.get('WHERE');
+  refuseUnsupported([...from, ...(where ?? []), ...(clauses.get('LIMIT') ?? [])]);
   return {
     table: readTable(from),
     columns:
@@ -61,6 +65,19 @@ function splitClauses(text: string): ReadonlyMap<Clause, readonly SqlToken[]> {
   return clauses;
 }
 
+function refuseUnsupported(tokens: readonly SqlToken[]): void {
+  for (const [index, token] of tokens.entries()) {
+    const following = tokens[index + 1];
+    if (token.kind !== 'word' || following?.kind !== 'word') continue;
+    const [found] = UNSUPPORTED.exec(`${token.text} ${following.text}`) ?? [];
+    if (found !== undefined) throw notByRow(found);
+  }
+}
+
+function notByRow(clause: string): ServiceError {
+  return unreadable(`${clause.toUpperCase()} is not supported, because a view is computed one row at a time`);
+}
+
 function toClause(word: string): Clause {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Looked for in the list of clauses by the caller.
   return word.toUpperCase() as Clause;
@@ -86,8 +103,9 @@ function tokensOf(text: string): readonly SqlToken[] {
 function readTable(tokens: readonly SqlToken[]): readonly string[] {
   const names = tokens.filter((_, index) => index % 2 === 0);
   const isPath = tokens.every((token, index) => (index % 2 === 0 ? isName(token) : isSymbol(token, '.')));
-  if (!isPath || tokens.length % 2 === 0) throw unreadable('its FROM is not the name of one table');
-  return names.map(({ text }) => text);
+  if (isPath && tokens.length % 2 === 1) return names.map(({ text }) => text);
+  if (tokens.some(({ kind, text }) => kind === 'word' && /^join$/i.test(text))) throw notByRow('join');
+  throw unreadable('its FROM is not the name of one table');
 }
 
 function splitItems(tokens: readonly SqlToken[]): readonly (readonly SqlToken[])[] {

@@ -266,6 +266,13 @@ suite('a materialized view', () => {
       ['DELETE FROM x', /start with SELECT/],
       [`SELECT id FROM ${source.id}, other`, /not the name of one table/],
       [`SELECT * FROM vector_dedup('${source.id}', 4)`, /not the name of one table/],
+      [
+        `SELECT id FROM ${source.id} JOIN other ON id = key`,
+        /JOIN is not supported, because a view is computed one row/,
+      ],
+      [`SELECT id FROM ${source.id} ORDER BY id`, /ORDER BY is not supported/],
+      [`SELECT id FROM ${source.id} WHERE id > 1 GROUP BY id`, /GROUP BY is not supported/],
+      [`SELECT id FROM ${source.id} LIMIT 3 union all SELECT 1`, /UNION is not supported/],
       [`SELECT id, price + 1 FROM ${source.id}`, /has no name/],
       [`SELECT id FROM ${source.id} LIMIT many`, /LIMIT/],
       [`SELECT id FROM ${source.id} WHERE id = `, /filter/],

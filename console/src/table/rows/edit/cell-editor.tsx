@@ -27,7 +27,10 @@ function LineEditor({ field, value, onSave, onClose }: CellEditorProps): JSX.Ele
   const input = useRef<HTMLInputElement>(null);
   const isClosed = useRef(false);
   const faultId = useId();
+  const shownFault = useRef<HTMLSpanElement>(null);
   useLayoutEffect(() => input.current?.select(), []);
+  // Below a cell at the edge of the grid, it would be cut off.
+  useLayoutEffect(() => shownFault.current?.scrollIntoView({ block: 'nearest', inline: 'nearest' }), [fault]);
   const close = (work: () => void): void => {
     if (isClosed.current) return;
     try {
@@ -76,7 +79,7 @@ function LineEditor({ field, value, onSave, onClose }: CellEditorProps): JSX.Ele
         </button>
       ) : null}
       {fault === undefined ? null : (
-        <span class="cell-fault" id={faultId} role="alert">
+        <span ref={shownFault} class="cell-fault" id={faultId} role="alert">
           {fault}
         </span>
       )}
