@@ -10,6 +10,8 @@ export interface ProviderSettings {
 export interface EmbeddingRequest {
   readonly model: string;
   readonly text: string;
+  /** Only models that can shorten their vectors take it. */
+  readonly dimensions?: number;
 }
 
 /** Throws `ProviderFailure`. */
@@ -48,13 +50,13 @@ export function createOpenAiProvider({ url, apiKey }: ProviderSettings, limits: 
     accept: 'application/json',
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   };
-  return async ({ model, text }, closed) => {
+  return async ({ model, text, dimensions }, closed) => {
     const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
     try {
       const response = await fetch(`${url}/embeddings`, {
         method: 'POST',
         headers,
-        body: JSON.stringify({ model, input: [text] }),
+        body: JSON.stringify({ model, input: [text], dimensions }),
         redirect: 'manual',
         signal: AbortSignal.any([timeout, closed]),
       });

@@ -44,7 +44,7 @@ export class Embeddings {
 
   /** For a caller who may use the result; the model is one of `models`. */
   async embed(request: EmbeddingRequest, { caller, signal }: Waiting): Promise<readonly number[]> {
-    const key = hash('sha256', JSON.stringify([request.model, request.text]), 'base64url');
+    const key = hash('sha256', JSON.stringify([request.model, request.text, request.dimensions]), 'base64url');
     const cached = this.#cache?.get(key);
     if (cached !== undefined) {
       this.#lookups.hit += 1;

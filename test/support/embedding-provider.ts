@@ -35,6 +35,7 @@ export interface ProviderCall {
   readonly headers: IncomingHttpHeaders;
   readonly model: string;
   readonly input: readonly string[];
+  readonly dimensions?: number;
 }
 
 type Answer = (call: ProviderCall, response: ServerResponse) => void;
@@ -51,8 +52,8 @@ export class EmbeddingProvider {
       const pieces: Buffer[] = [];
       request.on('data', (piece: Buffer) => pieces.push(piece));
       request.on('end', () => {
-        const { model, input } = JSON.parse(Buffer.concat(pieces).toString());
-        const call = { path: request.url ?? '', headers: request.headers, model, input };
+        const { model, input, dimensions } = JSON.parse(Buffer.concat(pieces).toString());
+        const call = { path: request.url ?? '', headers: request.headers, model, input, dimensions };
         this.calls.push(call);
         this.answer(call, response);
       });
@@ -97,13 +98,14 @@ export class EmbeddingProvider {
   }
 }
 
-export function answerWell({ path, headers, model, input }: ProviderCall, response: ServerResponse): void {
+export function answerWell({ path, headers, model, input, dimensions }: ProviderCall, response: ServerResponse): void {
   if (path !== '/v1/embeddings') return sendJson(response, 404, { error: { message: 'no such path' } });
   if (headers.authorization !== `Bearer ${PROVIDER_KEY}`) {
     return sendJson(response, 401, { error: { message: `Incorrect API key provided: ${headers.authorization}` } });
   }
-  const dimension = DIMENSIONS.get(model);
-  if (dimension === undefined) return sendJson(response, 404, { error: { message: `no model ${model}` } });
+  const whole = DIMENSIONS.get(model);
+  if (whole === undefined) return sendJson(response, 404, { error: { message: `no model ${model}` } });
+  const dimension = dimensions ?? whole;
   const data = input.map((text, index) => ({ object: 'embedding', index, embedding: embed(text, dimension) }));
   sendJson(response, 200, { object: 'list', data, model, usage: { prompt_tokens: 1, total_tokens: 1 } });
 }

@@ -1,9 +1,15 @@
 import { describeEmbeddings, updateFieldMetadata } from '../../client/columns.ts';
 import { describeTable } from '../../client/tables.ts';
-import { EMBEDDING_MODEL_KEY, EMBEDDING_PREFIX_KEY, EMBEDDING_SOURCE_KEY } from '../../model/derived/embedding.ts';
+import {
+  EMBEDDING_DIMENSIONS_KEY,
+  EMBEDDING_MODEL_KEY,
+  EMBEDDING_PREFIX_KEY,
+  EMBEDDING_SOURCE_KEY,
+} from '../../model/derived/embedding.ts';
 import { findDimension, listColumns } from '../../plans/table-facts.ts';
 import { defineTableCommand } from '../client-command.ts';
 import { UsageError } from '../command.ts';
+import { readNumber } from '../options.ts';
 import type { Given } from '../options.ts';
 import { BRANCH_OPTION, readBranch, showPath } from '../session.ts';
 import type { TableSession } from '../session.ts';
@@ -17,6 +23,7 @@ export const embeddingCommand = defineTableCommand({
     { name: 'model', value: 'NAME', help: 'model, as the embedding provider of the server calls it' },
     { name: 'source', value: 'COLUMN', help: 'column of the texts that the vectors were made from' },
     { name: 'query-prefix', value: 'TEXT', help: 'text to put in front of search texts, if the model needs it' },
+    { name: 'dimensions', value: 'N', help: 'length of the vectors, if the model was asked to shorten them' },
     { name: 'remove', help: 'remove what is recorded' },
     BRANCH_OPTION,
   ],
@@ -43,13 +50,15 @@ export const embeddingCommand = defineTableCommand({
 function readEntries(given: Given): Record<string, string | null> {
   const [model, source, prefix] = ['model', 'source', 'query-prefix'].map((name) => given.value(name));
   if ((model === undefined) !== given.has('remove')) throw new UsageError('Give --model NAME, or --remove.');
-  if (model === undefined && (source ?? prefix) !== undefined) {
-    throw new UsageError('--source and --query-prefix need --model.');
+  const dimensions = readNumber(given, 'dimensions', 1);
+  if (model === undefined && (source ?? prefix ?? dimensions) !== undefined) {
+    throw new UsageError('--source, --query-prefix and --dimensions need --model.');
   }
   return {
     [EMBEDDING_MODEL_KEY]: model ?? null,
     [EMBEDDING_SOURCE_KEY]: source ?? null,
     [EMBEDDING_PREFIX_KEY]: prefix ?? null,
+    [EMBEDDING_DIMENSIONS_KEY]: dimensions?.toString() ?? null,
   };
 }
 

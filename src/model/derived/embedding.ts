@@ -9,12 +9,17 @@ export const EMBEDDING_SOURCE_KEY = 'tiltyard.embedding.source';
 /** Put in front of a text that is searched for, as models need that treat queries and documents differently. */
 export const EMBEDDING_PREFIX_KEY = 'tiltyard.embedding.query_prefix';
 
+/** To ask for vectors of this length, from models that can shorten theirs. */
+export const EMBEDDING_DIMENSIONS_KEY = 'tiltyard.embedding.dimensions';
+
 /** Schema metadata in which LanceDB clients record the embedding functions that they call. */
 const LANCEDB_KEY = 'embedding_functions';
 
 export interface EmbeddingModel {
   readonly model: string;
   readonly queryPrefix: string;
+  /** To ask the model for; without it, the vectors have the length that the model chooses. */
+  readonly dimensions?: number;
 }
 
 interface EmbeddedColumn {
@@ -26,16 +31,27 @@ interface EmbeddedColumn {
 
 /** As it is recorded, unchecked: any writer of the table may have set it. */
 export function findEmbeddingModel({ column, metadata, schemaMetadata }: EmbeddedColumn): EmbeddingModel | undefined {
-  const model = metadata.get(EMBEDDING_MODEL_KEY) ?? findLanceDbModel(schemaMetadata.get(LANCEDB_KEY), column);
-  return model === undefined ? undefined : { model, queryPrefix: metadata.get(EMBEDDING_PREFIX_KEY) ?? '' };
+  const queryPrefix = metadata.get(EMBEDDING_PREFIX_KEY) ?? '';
+  const model = metadata.get(EMBEDDING_MODEL_KEY);
+  if (model !== undefined) return { model, queryPrefix, ...readDimensions(metadata.get(EMBEDDING_DIMENSIONS_KEY)) };
+  const found = findLanceDbModel(schemaMetadata.get(LANCEDB_KEY), column);
+  return found === undefined ? undefined : { ...found, queryPrefix };
 }
 
-/** Python writes `[{"vector_column": "v", "model": {"name": "m"}}]`, JavaScript `[{"vectorColumn": "v", "model": {"model": "m"}}]`. */
-function findLanceDbModel(text: string | undefined, column: string): string | undefined {
+function readDimensions(value: unknown): Pick<EmbeddingModel, 'dimensions'> {
+  return /^[1-9]\d{0,5}$/.test(String(value)) ? { dimensions: Number(value) } : {};
+}
+
+/**
+ * Python writes `[{"vector_column": "v", "model": {"name": "m", "dim": 256}}]`, JavaScript
+ * `[{"vectorColumn": "v", "model": {"model": "m"}}]`.
+ */
+function findLanceDbModel(text: string | undefined, column: string): Omit<EmbeddingModel, 'queryPrefix'> | undefined {
   const parsed = text === undefined ? undefined : parseJson(text);
   const functions: readonly unknown[] = Array.isArray(parsed) ? parsed : [];
   const found = functions.find((each) => isObject(each) && (each['vector_column'] ?? each['vectorColumn']) === column);
   const settings = isObject(found) ? found['model'] : undefined;
-  const model = isObject(settings) ? (settings['name'] ?? settings['model']) : undefined;
-  return typeof model === 'string' ? model : undefined;
+  if (!isObject(settings)) return undefined;
+  const model = settings['name'] ?? settings['model'];
+  return typeof model === 'string' ? { model, ...readDimensions(settings['dim']) } : undefined;
 }

@@ -1,7 +1,7 @@
 import { describeType } from '../../arrow/schema/type-name.ts';
 import type { Embeddings } from '../../embeddings/embeddings.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
-import { EMBEDDING_MODEL_KEY, findEmbeddingModel } from '../../model/derived/embedding.ts';
+import { EMBEDDING_DIMENSIONS_KEY, EMBEDDING_MODEL_KEY, findEmbeddingModel } from '../../model/derived/embedding.ts';
 import type { EmbeddingModel } from '../../model/derived/embedding.ts';
 import { formatFieldPath, quotePath, requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
@@ -32,17 +32,20 @@ export async function embedQuery(
   if (text.length > textCharactersMax) throw tooLong('vector_text has', text.length, textCharactersMax);
   if (embeddings === undefined) throw notOffered();
   const { schema } = await engine.describeTable(state);
-  const { path, dimension, model, queryPrefix } = requireEmbeddedColumn(schema, query.vectorColumn);
+  const { path, dimension, model, queryPrefix, dimensions } = requireEmbeddedColumn(schema, query.vectorColumn);
   requireOffered(path, model, embeddings);
   const whole = queryPrefix + text;
   // A writer of the table chooses the prefix.
   if (whole.length > textCharactersMax)
     throw tooLong('vector_text and its prefix have', whole.length, textCharactersMax);
-  const vector = await embeddings.embed({ model, text: whole }, timeout);
+  const vector = await embeddings.embed(
+    { model, text: whole, ...(dimensions === undefined ? {} : { dimensions }) },
+    timeout,
+  );
   if (vector.length !== dimension) {
     throw invalidInput(
       `The model ${quoteForMessage(model)} gives vectors of ${vector.length} dimensions, and the column ${quotePath(path)} has ${dimension}.`,
-      `Record in ${EMBEDDING_MODEL_KEY} the model that created the vectors of the column.`,
+      `Record in ${EMBEDDING_MODEL_KEY} the model that created the vectors of the column, and in ${EMBEDDING_DIMENSIONS_KEY} their length if the model shortened them.`,
     );
   }
   return { ...query, vectors: [vector], vectorColumn: path };

@@ -56,10 +56,22 @@ test('what is recorded is replaced as a whole, and removed', async () => {
     const { json } = await new Client(server.url).post('/v1/table/titles/describe', {});
     return json.schema.fields.find(({ name }: { name: string }) => name === 'vector').metadata;
   };
-  await run('column', 'embedding', 'titles', 'vector', '--model', MODEL, '--query-prefix', 'query: ');
+  await run(
+    'column',
+    'embedding',
+    'titles',
+    'vector',
+    '--model',
+    MODEL,
+    '--query-prefix',
+    'query: ',
+    '--dimensions',
+    '8',
+  );
   assert.deepEqual(await metadata(), {
     'tiltyard.embedding.model': MODEL,
     'tiltyard.embedding.query_prefix': 'query: ',
+    'tiltyard.embedding.dimensions': '8',
   });
   const { out } = await run('column', 'embedding', 'titles', 'vector', '--remove');
   assert.match(out, /^Removed the model of vector of titles, version \d+\.\n$/);

@@ -101,6 +101,20 @@ suite('a query with vector_text', () => {
     assert.deepEqual(provider.calls.at(-1)?.input, ['search_query: stools']);
   });
 
+  test('asks the model for vectors of the length that is recorded', async () => {
+    const recorded = titleStream({ 'tiltyard.embedding.model': 'concepts-4', 'tiltyard.embedding.dimensions': '8' });
+    const settings = { name: 'concepts-4', dim: 8 };
+    const functions = JSON.stringify([{ name: 'openai', model: settings, vector_column: 'vector' }]);
+    for (const [index, stream] of [recorded, titleStream({}, { embedding_functions: functions })].entries()) {
+      const table = await server.table({ stream });
+      assert.equal(titlesOf(await search(server.admin, table, { vector_text: `a stool, ${index}` })).length, 2);
+      assert.equal(provider.calls.at(-1)?.dimensions, 8);
+    }
+    const whole = await embeddedTable(server, MODEL);
+    titlesOf(await search(server.admin, whole, { vector_text: 'stools of any length' }));
+    assert.equal(provider.calls.at(-1)?.dimensions, undefined);
+  });
+
   test('takes the model that a LanceDB client recorded with its embedding function', async () => {
     const python = [{ name: 'openai', model: { name: MODEL }, source_column: 'title', vector_column: 'vector' }];
     const javascript = [{ name: 'openai', model: { model: MODEL }, sourceColumn: 'title', vectorColumn: 'vector' }];
