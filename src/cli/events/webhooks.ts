@@ -79,7 +79,8 @@ export const webhookCommands: readonly Command[] = [
     names: 'WEBHOOK',
     advice: adviseOnWebhook,
     summary: 'change the URL of a webhook, or which commits it selects',
-    about: 'Changes only what you name. The secret stays the same.',
+    about:
+      'Changes the URL of a webhook, or which commits it selects. What you do not name stays the same, and so does the secret.',
     options: [
       { name: 'url', value: 'URL', help: 'send later events to this address' },
       { name: 'table', value: 'TABLE', help: 'send only commits of this table' },

@@ -18,7 +18,8 @@ export function completionCommand(commands: () => Commands): Command {
     words: ['completion'],
     usage: 'bash|zsh|fish',
     summary: 'print a script that completes commands, options and names in a shell',
-    help: `Completes commands and options, and the names of tables, columns, namespaces, indexes and databases of your server.
+    help: `Prints a script that completes commands and options, and the names of tables, columns, namespaces, indexes and databases
+of your server.
 Add one of these lines to the startup file of your shell:
 
   bash  eval "$(tiltyard completion bash)"

@@ -10,7 +10,7 @@ export const vectorCommand = defineTableCommand({
   names: 'COLUMN',
   summary: 'turn a column of lists of numbers into vectors, which can be searched',
   about:
-    'All lists must have the same length: that of the first list, or --length. Otherwise nothing changes, and the command says how many rows differ. The column becomes the last one of the table, and its indexes are dropped. "tiltyard versions restore" undoes the change.',
+    'Turns a column of lists of numbers into vectors, which can be searched. All lists must have the same length: that of the first list, or --length. Otherwise nothing changes, and the command says how many rows differ. The column becomes the last one of the table, and its indexes are dropped. "tiltyard versions restore" undoes the change.',
   options: [{ name: 'length', value: 'N', help: 'number of values of a vector' }, BRANCH_OPTION],
   examples: ['column vector products embedding', 'column vector products embedding --length 384'],
   async run({ client, table, given }, name = '') {

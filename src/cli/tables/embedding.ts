@@ -18,10 +18,10 @@ export const embeddingCommand = defineTableCommand({
   words: ['column', 'embedding'],
   names: 'COLUMN',
   summary: 'record which embedding model created the vectors of a column',
-  about: `Records the model in the metadata of a vector column, so that "tiltyard query --meaning" can search it. The vectors themselves stay as they are: name the model that they were made with.`,
+  about: `Records the model in the metadata of a vector column, so that "tiltyard query --meaning" can search it. The vectors do not change: name the model that created them.`,
   options: [
     { name: 'model', value: 'NAME', help: 'model, as the embedding provider of the server calls it' },
-    { name: 'source', value: 'COLUMN', help: 'column of the texts that the vectors were made from' },
+    { name: 'source', value: 'COLUMN', help: 'column of the texts that the vectors were created from' },
     { name: 'query-prefix', value: 'TEXT', help: 'text to put in front of search texts, if the model needs it' },
     { name: 'dimensions', value: 'N', help: 'length of the vectors, if the model was asked to shorten them' },
     { name: 'remove', help: 'remove what is recorded' },

@@ -78,7 +78,7 @@ export const managedCommand = defineTableCommand({
   names: 'on|off',
   summary: 'switch managed versioning of a table on or off',
   about:
-    'With managed versioning, programs that write the files of a table themselves commit their versions through the server.',
+    'Switches managed versioning of a table on or off. With it, programs that write the files of the table themselves commit their versions through the server.',
   examples: ['managed orders on', 'managed eu/orders off'],
   async run({ client, table, given }) {
     const [, word = ''] = given.names;
