@@ -1,7 +1,7 @@
 import type { Analysis, Metric, PlanStep } from '../../model/query.ts';
 import type { NativeQuery, NativeTable } from '../native/native.ts';
 import { ROWS_DEFAULT, buildLegs, searchLegs } from '../queries/hybrid-legs.ts';
-import { takeFusedRows } from '../queries/hybrid-query.ts';
+import { chooseColumns, takeFusedRows } from '../queries/hybrid-query.ts';
 import { requireOneSearch } from '../queries/native-query.ts';
 import type { HybridPlan } from '../queries/native-query.ts';
 import { FUSION_CONSTANT } from '../queries/rank-fusion.ts';
@@ -21,6 +21,7 @@ interface HybridSearch {
  */
 export async function analyzeHybrid(search: HybridSearch): Promise<Analysis> {
   requireOneSearch(search.plan);
+  chooseColumns(search.plan);
   const legs = buildLegs(search.table, search.plan);
   const vectorLeg = await search.analyze(legs.vector);
   const textLeg = await search.analyze(legs.text);

@@ -5,6 +5,7 @@ import type { NativeQuery } from '../native/native.ts';
 import type { QueryTimeout } from '../native/query-deadline.ts';
 import type { EngineParts } from '../parts.ts';
 import { buildLegs, filterTextAfter, toUnfilteredText } from '../queries/hybrid-legs.ts';
+import { chooseColumns } from '../queries/hybrid-query.ts';
 import { buildQuery, buildScan, isHybrid, planQuery, requireOneSearch } from '../queries/native-query.ts';
 import { reserveMemory, runToEnd } from '../queries/result-batches.ts';
 import { runOnce } from '../queries/query-run.ts';
@@ -34,9 +35,10 @@ export async function explainQuery(
     const filter = { operator: 'FilterExec', details: String(query.filter) };
     return toParent(filter, [await explain(buildScan(table.native, search))]);
   }
+  requireOneSearch(plan);
+  chooseColumns(plan);
   const legs = buildLegs(table.native, plan);
   const children = [await explain(legs.vector()), await explain(legs.text())];
-  requireOneSearch(plan);
   return toParent(describeFusion(plan), children);
 }
 

@@ -69,7 +69,8 @@ export async function filterTextAfter(
 /** The search that such a query begins with; `undefined` for any other query. */
 export function toUnfilteredText(plan: QueryPlan): QueryPlan | undefined {
   const { search, vectorColumn, query } = plan;
-  const isLimited = query.k !== undefined && query.orderBy === undefined;
+  // With `k` of 0 nothing is searched, and the engine panics when it is asked for so many.
+  const isLimited = query.k !== undefined && query.k > 0 && query.orderBy === undefined;
   if (search === undefined || vectorColumn !== undefined || !isLimited || !isFilteredAfter(plan)) return undefined;
   const projection = { kind: 'names', paths: [['_rowid'], ['_score']] } as const;
   return toTextLeg({ ...plan, query: { ...query, projection, withRowId: false } });

@@ -186,10 +186,22 @@ suite('k', () => {
       { vector: NEAR },
       { filter: 'id > 1' },
       { full_text_query: { string_query: { query: 'fox' } } },
+      { full_text_query: { string_query: { query: 'fox' } }, filter: 'id > 1', prefilter: false },
+      { full_text_query: { string_query: { query: 'fox' } }, filter: 'id > 1', prefilter: false, offset: 2 },
       { vector: NEAR, full_text_query: { string_query: { query: 'fox' } } },
+      { vector: NEAR, full_text_query: { string_query: { query: 'fox' } }, filter: 'id > 1', prefilter: false },
     ]) {
       assert.equal((await plan({ ...query, k: 0 })).rows, 0);
     }
+  });
+
+  test('may be 0 where rows came after the full-text index, and the filter comes after the search', async () => {
+    const table = await server.table({ stream: documentStream(ROWS) });
+    await (await server.embedded(table)).createIndex('body', { config: Index.fts() });
+    assert.equal((await server.admin.arrow(`${table.at}/insert`, documentStream(3))).status, 200);
+    const query = { ...words({ query: 'fox' }), filter: 'id > 1', prefilter: false };
+    assert.equal((await plan({ ...query, k: 0 }, table)).rows, 0);
+    assert.equal((await plan({ ...query, k: 0, offset: 2 }, table)).rows, 0);
   });
 
   test('may be more than there are rows', async () => {
@@ -662,6 +674,18 @@ suite('the full-text query', () => {
     assert.ok(vectorLeg !== undefined && steps(vectorLeg).some((step) => step.operator.startsWith('KNN')));
     assert.ok(textLeg !== undefined && steps(textLeg).some((step) => /Match/.test(step.operator)));
     for (const step of steps(root)) assert.ok(shown.includes(step.operator));
+  });
+
+  test('with a vector is refused where the query is: an alias named like a column of the search', async () => {
+    const query = {
+      vector: NEAR,
+      k: 4,
+      ...words({ query: 'no such words' }),
+      columns: { column_aliases: { _score: 'id' } },
+    };
+    await refuse(query, /already returns a column named _score/);
+    const explained = await server.admin.post(`${documents.at}/explain_plan`, { query });
+    assertRefused(explained, badRequest(/already returns a column named _score/));
   });
 });
 
