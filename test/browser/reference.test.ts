@@ -39,6 +39,18 @@ suite('the API reference', { skip: noBrowser }, () => {
     await becomes(async () => example.innerText(), /await fetch\(/);
   });
 
+  test('shows the types of the fields of a body', async () => {
+    const { page } = browser;
+    await page.goto('about:blank');
+    await page.goto(`${server.url}/docs#/Queries/query_table`);
+    const operation = page.locator('#operations-Queries-query_table');
+    await operation.getByRole('tab', { name: 'Schema' }).first().click();
+    await becomes(
+      async () => operation.locator('.opblock-section-request-body').innerText(),
+      /\bk\s+integer\s+minimum: 0/,
+    );
+  });
+
   test('sends a request with the credential of the console', async () => {
     const { page } = browser;
     await page.goto('about:blank');

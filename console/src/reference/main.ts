@@ -2,12 +2,23 @@ import SwaggerUi from 'swagger-ui-dist/swagger-ui-es-bundle.js';
 import { loadSession } from '../session.ts';
 import { applyStoredTheme, isDark } from '../frame/theme.tsx';
 import { samplesPlugin } from './samples-plugin.ts';
+import { toViewerDocument } from './viewer-document.ts';
 
 applyStoredTheme();
 document.documentElement.classList.toggle('dark-mode', isDark());
 
+interface FetchedText {
+  readonly url: string;
+  readonly ok: boolean;
+  readonly text: string;
+}
+
+const description = new URL('openapi.json', document.baseURI).href;
+
 const viewer = SwaggerUi({
-  url: new URL('openapi.json', document.baseURI).href,
+  url: description,
+  responseInterceptor: (response: FetchedText) =>
+    response.url === description && response.ok ? { ...response, text: toViewerDocument(response.text) } : response,
   dom_id: '#reference',
   plugins: [samplesPlugin],
   deepLinking: true,
@@ -16,6 +27,7 @@ const viewer = SwaggerUi({
   tryItOutEnabled: true,
   displayRequestDuration: true,
   defaultModelsExpandDepth: -1,
+  defaultModelExpandDepth: 2,
   onComplete: signIn,
 });
 
