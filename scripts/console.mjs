@@ -1,8 +1,9 @@
 // Builds the web console and the API reference: a page each, their script in parts that load when a view needs them, and
 // a style sheet.
+//   --quick   compressed less, in a tenth of the time: for tests
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
-import { brotliCompressSync } from 'node:zlib';
+import { brotliCompressSync, constants } from 'node:zlib';
 import { build } from 'esbuild';
 
 const OUT = 'build/console-parts';
@@ -56,6 +57,11 @@ for (const [page, script, style] of [
 }
 
 // Compressed once, here, rather than at every start of the server, and in one file, which is read once.
-const compressed = Object.entries(files).map(([name, bytes]) => [name, brotliCompressSync(bytes).toString('base64')]);
+const quality = process.argv.includes('--quick') ? 5 : constants.BROTLI_MAX_QUALITY;
+const params = { [constants.BROTLI_PARAM_QUALITY]: quality };
+const compressed = Object.entries(files).map(([name, bytes]) => [
+  name,
+  brotliCompressSync(bytes, { params }).toString('base64'),
+]);
 writeFileSync('build/console.json', JSON.stringify(Object.fromEntries(compressed)));
 rmSync(OUT, { recursive: true });

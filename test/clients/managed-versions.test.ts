@@ -8,15 +8,19 @@ import { ADMIN_KEY } from '../support/server.ts';
 /** The unmodified client of the REST namespace, on tables whose versions it commits through the service. */
 let server: ContractServer;
 let client: Connection;
+const variables: string[] = [];
 before(async () => {
   server = await ContractServer.start();
   // With tables on an object store, the client finds it as it would anywhere.
   for (const [key, value] of Object.entries(server.config.storage.options)) {
-    process.env[`AWS_${key.replace(/^aws_/, '')}`.toUpperCase()] = value;
+    const name = `AWS_${key.replace(/^aws_/, '')}`.toUpperCase();
+    process.env[name] = value;
+    variables.push(name);
   }
   client = await open();
 });
 after(async () => {
+  for (const name of variables) delete process.env[name];
   client.close();
   await server.close();
 });
