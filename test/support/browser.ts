@@ -4,11 +4,10 @@ import { chromium } from 'playwright-core';
 import type { Browser as BrowserProcess, ConsoleMessage, Page } from 'playwright-core';
 import { watchRequests } from './page-state.ts';
 
-/** The shell is the same engine without the windows of a desktop, which take a fifth of the time. */
-const EXECUTABLE = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((path) => existsSync(path));
+const EXECUTABLE = '/usr/bin/chromium';
 
 /** For the option `skip` of a test: false, or why there is nothing to drive. */
-export const noBrowser = EXECUTABLE === undefined ? 'chromium is not installed' : false;
+export const noBrowser = existsSync(EXECUTABLE) ? false : 'chromium is not installed';
 
 /** It keeps to itself: without these it looks for its maker's servers. */
 const FLAGS = [
@@ -42,7 +41,7 @@ after(async () => {
 
 /** An empty profile and one page, in the one browser of this process. */
 export async function openBrowser(colorScheme: 'light' | 'dark' = 'light'): Promise<Browser> {
-  running ??= chromium.launch({ executablePath: EXECUTABLE ?? '', args: FLAGS });
+  running ??= chromium.launch({ executablePath: EXECUTABLE, args: FLAGS });
   const context = await (await running).newContext({ colorScheme, viewport: { width: 1280, height: 800 } });
   context.setDefaultTimeout(MILLISECONDS_MAX);
   watchRequests(context);
