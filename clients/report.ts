@@ -72,7 +72,14 @@ function toCells(method: string, columns: readonly Result[]): readonly string[] 
 function remarkOf(outcomes: readonly (Outcome | undefined)[]): string {
   const said = outcomes.find((each) => each !== undefined && (each.explained !== undefined || isFailure(each)));
   const other = outcomes.find((each) => each?.outcome !== 'works' && each?.detail !== undefined);
-  return (said?.explained ?? said?.detail ?? other?.detail ?? '').replaceAll(/\s+/g, ' ').slice(0, REMARK_MAX);
+  const remark = said?.explained ?? said?.detail ?? other?.detail ?? '';
+  return reasonOf(remark).replaceAll(/\s+/g, ' ').slice(0, REMARK_MAX);
+}
+
+/** Of a refusal, what it says. Clients put the whole reply into their error. */
+function reasonOf(text: string): string {
+  const detail = /"detail":("(?:[^"\\]|\\.)*")/.exec(text)?.[1];
+  return detail === undefined ? text : String(JSON.parse(detail));
 }
 
 function toRow(cells: readonly string[]): string {
