@@ -80,13 +80,12 @@ export function formatOfName(name: string): Format | undefined {
 /** Unambiguous contents decide; otherwise the name's extension does. */
 export async function detectFormat(input: Input, name = ''): Promise<Format> {
   const head = new Uint8Array(await input.slice(0, Math.min(SNIFF_BYTES, input.size)));
-  const subject = name === '' ? 'The input' : `"${name}"`;
   if (COMPRESSED.some((magic) => magic.every((byte, index) => head[index] === byte))) {
-    throw invalidInput(`${subject} is compressed.`, 'Decompress it first.');
+    throw invalidInput('The file is compressed.', 'Decompress it first.');
   }
   const format = formatOfContents(head) ?? formatOfName(name) ?? formatOfText(head);
   if (format !== undefined) return format;
-  throw invalidInput(`${subject} has an unknown format.`, `Choose its format: ${FORMATS.join(', ')}.`);
+  throw invalidInput('The file has an unknown format.', `Choose its format: ${FORMATS.join(', ')}.`);
 }
 
 function formatOfContents(head: Uint8Array): Format | undefined {

@@ -1,8 +1,7 @@
 import type { Analysis, Metric, PlanStep } from '../../model/query.ts';
 import type { NativeQuery, NativeTable } from '../native/native.ts';
 import { ROWS_DEFAULT, buildLegs, searchLegs } from '../queries/hybrid-legs.ts';
-import { chooseColumns, takeFusedRows } from '../queries/hybrid-query.ts';
-import { requireOneSearch } from '../queries/native-query.ts';
+import { requireHybrid, takeFusedRows } from '../queries/hybrid-query.ts';
 import type { HybridPlan } from '../queries/native-query.ts';
 import { FUSION_CONSTANT } from '../queries/rank-fusion.ts';
 import { formatStepLine, indentPlan } from './plan-text.ts';
@@ -20,8 +19,7 @@ interface HybridSearch {
  * itself; then the whole search runs once, and that run measures the cost of fusing both results and of reading the rows.
  */
 export async function analyzeHybrid(search: HybridSearch): Promise<Analysis> {
-  requireOneSearch(search.plan);
-  chooseColumns(search.plan);
+  requireHybrid(search.plan);
   const legs = buildLegs(search.table, search.plan);
   const vectorLeg = await search.analyze(legs.vector);
   const textLeg = await search.analyze(legs.text);

@@ -5,8 +5,8 @@ import type { NativeQuery } from '../native/native.ts';
 import type { QueryTimeout } from '../native/query-deadline.ts';
 import type { EngineParts } from '../parts.ts';
 import { buildLegs, filterTextAfter, toUnfilteredText } from '../queries/hybrid-legs.ts';
-import { chooseColumns } from '../queries/hybrid-query.ts';
-import { buildQuery, buildScan, isHybrid, planQuery, requireOneSearch } from '../queries/native-query.ts';
+import { requireHybrid } from '../queries/hybrid-query.ts';
+import { buildQuery, buildScan, isHybrid, planQuery } from '../queries/native-query.ts';
 import { reserveMemory, runToEnd } from '../queries/result-batches.ts';
 import { runOnce } from '../queries/query-run.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
@@ -35,8 +35,7 @@ export async function explainQuery(
     const filter = { operator: 'FilterExec', details: String(query.filter) };
     return toParent(filter, [await explain(buildScan(table.native, search))]);
   }
-  requireOneSearch(plan);
-  chooseColumns(plan);
+  requireHybrid(plan);
   const legs = buildLegs(table.native, plan);
   const children = [await explain(legs.vector()), await explain(legs.text())];
   return toParent(describeFusion(plan), children);

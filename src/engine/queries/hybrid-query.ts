@@ -22,11 +22,15 @@ export async function runHybrid(
   plan: HybridPlan,
   batchRows: number,
 ): Promise<ResultFiles | undefined> {
-  requireOneSearch(plan);
-  // Before the search, which an unknown column would make useless.
-  chooseColumns(plan);
+  requireHybrid(plan);
   const { rows } = await searchLegs(table, plan, batchRows);
   return takeFusedRows(table, plan, rows, batchRows);
+}
+
+/** Refuses what a hybrid search cannot do, and columns that it cannot return, before anything is searched. */
+export function requireHybrid(plan: HybridPlan): void {
+  requireOneSearch(plan);
+  chooseColumns(plan);
 }
 
 /** `undefined` when there are none. */

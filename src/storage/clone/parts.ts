@@ -14,13 +14,17 @@ export async function passParts<Result>(
   write: (part: Buffer, start: number, index: number) => Promise<Result>,
 ): Promise<readonly Result[]> {
   const { bytes } = content;
-  const starts = Array.from({ length: Math.ceil(bytes / partBytes) }, (_, index) => index * partBytes);
-  return mapAll(partsInMemory, starts, async (start, index) => {
+  return mapAll(partsInMemory, startsOf(bytes, partBytes), async (start, index) => {
     const length = Math.min(partBytes, bytes - start);
     const part = await content.readPart(start, length);
     if (part.length !== length) throw new Error('A file changed while it was copied.');
     return write(part, start, index);
   });
+}
+
+/** Where the parts begin. */
+export function startsOf(bytes: number, partBytes: number): readonly number[] {
+  return Array.from({ length: Math.ceil(bytes / partBytes) }, (_, index) => index * partBytes);
 }
 
 /**

@@ -1,6 +1,6 @@
 import pLimit from 'p-limit';
 import type { PartedContent } from '../../clone/clone-folder.ts';
-import { mapAll, passParts } from '../../clone/parts.ts';
+import { mapAll, passParts, startsOf } from '../../clone/parts.ts';
 import { storeRefused } from '../object-store.ts';
 import { encodeQuery } from './http.ts';
 import type { StoreReply, StoreRequest } from './http.ts';
@@ -23,9 +23,8 @@ const PARTS_MAX = 10_000;
 
 /** Copies an object that is too large for one request: S3 copies 5 GiB at most. */
 export async function copyInParts(object: NewObject, { source, bytes, headerPrefix, partBytes }: CopyParts) {
-  const starts = Array.from({ length: Math.ceil(bytes / partBytes) }, (_, index) => index * partBytes);
   await write(object, async (urlOf) =>
-    mapAll(pLimit(CONCURRENT_MAX), starts, async (start, index) => {
+    mapAll(pLimit(CONCURRENT_MAX), startsOf(bytes, partBytes), async (start, index) => {
       const headers = {
         [`${headerPrefix}copy-source`]: source,
         [`${headerPrefix}copy-source-range`]: `bytes=${start}-${Math.min(start + partBytes, bytes) - 1}`,
