@@ -40,7 +40,7 @@ export const importCommand = defineClientCommand({
   words: ['import'],
   names: 'FILE|FOLDER... TABLE',
   summary: 'load files (Arrow, Parquet, CSV, JSON) into a table',
-  about: `Creates a table from files, or adds their rows to a table. The format is detected from the contents and the extension. The types of CSV and JSON columns are detected from the first rows, and lists of floats that all have the same length, 8 or more, become vectors; --mode append uses the types of the table. Large files are sent in parts of about 24 MiB. All rows become visible at once, when the last part has arrived; if anything fails before, none are added. After a lost connection, --resume continues and sends only the missing parts.`,
+  about: `Creates a table from files, or adds their rows to a table. The format is detected from the contents and the extension. The types of CSV and JSON columns are detected from the first rows, and lists of floats that all have the same length, 8 or more, become vectors; --mode append uses the types of the table. Large files are sent in parts of about 24 MiB. All rows become visible at once, when the last part has arrived; if anything fails before, none are added. A new table that takes several parts exists without rows until then. After a lost connection, --resume continues and sends only the missing parts; if you do not resume, drop the empty table.`,
   options: [
     { name: 'mode', value: 'MODE', help: 'create (default), append or overwrite' },
     ...FILE_OPTIONS,
@@ -256,10 +256,12 @@ class Sender {
       }
       await this.#save({});
     }
-    const { uploadId, pendingRows } = this.state;
+    const { uploadId, pendingRows, isCreated } = this.state;
     if (error instanceof ConnectionError || (error instanceof ClientError && mayResume(error))) {
       const outcome = pendingRows === undefined ? 'Nothing was imported so far' : 'The rows may have been added';
-      error.message = `${error.message} ${outcome}: when the server responds again, use --resume.`;
+      const isEmpty = isCreated === true && pendingRows === undefined;
+      const table = isEmpty ? ` Until then, the table ${showPath(this.#target.table)} exists without rows.` : '';
+      error.message = `${error.message} ${outcome}: when the server responds again, use --resume.${table}`;
       return error;
     }
     const outcome = await this.#cancel();
