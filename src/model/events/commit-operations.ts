@@ -33,6 +33,7 @@ export const COMMIT_OPERATIONS: readonly string[] = [
   'delete_table_tag',
   'create_table_branch',
   'delete_table_branch',
+  'create_materialized_view',
   'refresh_materialized_view',
   'drop_materialized_view',
   'maintain_table',

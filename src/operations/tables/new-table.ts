@@ -78,13 +78,15 @@ interface Publication extends Pick<SucceededWrite, 'version' | 'fields'> {
   readonly properties?: Readonly<Record<string, string>>;
   /** Whether a repeated request gets the result. */
   readonly isKept: boolean;
+  /** Name of the operation in the audit log. */
+  readonly recordedAs?: string;
 }
 
 /** The transaction that publishes the table is the commit, and also writes the journal entry. */
 export async function publishData(
   reservation: Reservation,
   request: IngestRequest,
-  { version, fields, properties = {}, isKept }: Publication,
+  { version, fields, properties = {}, isKept, recordedAs = 'create_table' }: Publication,
   services: Services,
 ): Promise<SucceededWrite> {
   if (reservation.fills !== undefined) {
@@ -96,7 +98,7 @@ export async function publishData(
     await orDiscard(reservation, services, async () => admit(await services.engine.versions.size(state)));
   }
   const completes = isKept ? services.writes.toCompleted(request.write, fields) : undefined;
-  const entry = { ...toCommitEntry(request, version), operation: 'create_table', properties, completes };
+  const entry = { ...toCommitEntry(request, version), operation: recordedAs, properties, completes };
   const transactionId = await publish(reservation, entry, services);
   return { kind: 'committed', version, transactionId, properties, fields, response: completes };
 }

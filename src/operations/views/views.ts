@@ -61,7 +61,8 @@ export const createMaterializedView = defineNewTableOperation({
     if (claim.kind === 'taken') throw alreadyExists(ingest);
     const { version } = await writeData(claim.reservation, ingest, services);
     const properties = { [VIEW_PROPERTY]: JSON.stringify(definition) };
-    const publication = { version, properties, fields: {}, isKept: false };
+    const recordedAs = request.write.operation;
+    const publication = { version, properties, fields: {}, isKept: false, recordedAs };
     const { transactionId } = await publishData(claim.reservation, ingest, publication, services);
     const job_id = body.with_no_data === false ? await startFirst(request, services) : undefined;
     const reply = objectReply<typeof CreateViewReply>({ version, job_id, transaction_id: transactionId });

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { rm } from 'node:fs/promises';
 import { after, before, suite, test } from 'node:test';
+import { COMMIT_OPERATIONS } from '../../../src/model/events/commit-operations.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
 import {
@@ -97,6 +98,17 @@ suite('a materialized view', () => {
       [2, 5],
       [3, 7],
     ]);
+  });
+
+  test('has its creation, refreshes and drop in the audit log, each by the name of the operation', async () => {
+    const view = await makeView();
+    await refresh(view);
+    assert.equal((await server.admin.post(`${viewOf(view.id)}/drop`, {})).status, 200);
+    const { json } = await server.admin.get('/v1/transaction/list?newest_first=true&limit=20');
+    const recorded = json.transactions.filter(({ id }: { id: string[] }) => id.join('$') === view.id);
+    const names = recorded.map(({ operation }: { operation: string }) => operation).toReversed();
+    assert.deepEqual(names, ['create_materialized_view', 'refresh_materialized_view', 'drop_materialized_view']);
+    for (const name of names) assert.ok(COMMIT_OPERATIONS.includes(name), name);
   });
 
   test('is refreshed when it is created with data', async () => {

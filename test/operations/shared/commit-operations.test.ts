@@ -7,10 +7,10 @@ import { OPERATIONS } from '../../../src/operations/registry.ts';
 const OTHERS = [
   /^(create|abort)_multipart_write$/,
   /^alter_table_backfill_columns$/,
-  /^create_materialized_view$/,
   /_(lsm|rte)(_|$)/,
   /^(merge_table_branches|cherry_pick_table_branch)$/,
-  /_(function|secret|view)$/,
+  /_(function|secret)$/,
+  /(?<!_materialized)_view$/,
 ];
 
 test('every operation that can commit can be filtered by', () => {

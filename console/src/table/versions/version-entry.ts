@@ -75,6 +75,8 @@ const WORDS: Readonly<Record<string, string>> = {
   alter_table_add_columns: 'columns added',
   alter_table_alter_columns: 'columns changed',
   alter_table_drop_columns: 'columns dropped',
+  create_materialized_view: 'view created',
+  refresh_materialized_view: 'view refreshed',
   maintain_table: 'maintained',
 };
 
