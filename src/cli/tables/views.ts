@@ -1,8 +1,10 @@
 import { defined } from '../../client/api-client.ts';
+import type { ApiClient } from '../../client/api-client.ts';
 import { collect } from '../../client/calls.ts';
+import { ClientError } from '../../client/client-error.ts';
 import { createView, describeView, dropView, listViews, startRefresh } from '../../client/views.ts';
 import { formatCount } from '../../plans/format-figure.ts';
-import type { DescribeViewReply } from '../../wire/views.ts';
+import type { DescribeViewReply, ListViewsReply } from '../../wire/views.ts';
 import { defineClientCommand, defineTableCommand } from '../client-command.ts';
 import { EXIT } from '../command.ts';
 import type { Command } from '../command.ts';
@@ -60,9 +62,11 @@ export const viewCommands: readonly Command[] = [
     words: ['view', 'list'],
     names: '[NAMESPACE]',
     summary: 'list the materialized views of a database or a namespace',
+    about: 'Lists the materialized views of a database or a namespace, and whether each is behind its source.',
     examples: ['view list', 'view list eu --json'],
     async run({ client, given, canvas }) {
-      const views = await collect(listViews(client, given.names.length === 0 ? [] : readNamespace(given)));
+      const listed = await collect(listViews(client, given.names.length === 0 ? [] : readNamespace(given)));
+      const views = await describeAll(client, listed);
       const lines = views.map((view) => [view.table, view.source, refreshOf(view), stateOf(view)]);
       const text = drawTable(['view', 'source', 'refresh', 'state'], lines, canvas);
       return { reply: { views }, text, none: 'There are no materialized views.' };
@@ -81,7 +85,7 @@ export const viewCommands: readonly Command[] = [
         ...(reply.limit === undefined ? [] : [['limit', formatCount(reply.limit)] as Pair]),
         ['refresh', refreshOf(reply)],
         ['state', stateOf(reply)],
-        ['source is at', `version ${reply.source_latest_version ?? 'none: it was dropped'}`],
+        ...(reply.last_refresh === undefined ? [] : [['last refresh', lastRefreshOf(reply)] as Pair]),
       ];
       return { reply, text: drawPairs(pairs, canvas) };
     },
@@ -118,12 +122,42 @@ function notFilled(name: string): string {
   return `Created the view ${name}, but it has no rows. Try again with: ${retry}, or remove it with: tiltyard view drop ${name}\n`;
 }
 
-type Summary = Pick<DescribeViewReply, 'refresh' | 'refresh_seconds' | 'source_version' | 'last_refresh'>;
+type Listed = ListViewsReply['views'][number];
+type Summary = Listed & Pick<DescribeViewReply, 'source_latest_version'>;
+
+const DESCRIBED_AT_ONCE = 8;
+
+/** With the latest version of each source. A view that was dropped in the meantime is left out. */
+async function describeAll(client: ApiClient, listed: readonly Listed[]): Promise<readonly Summary[]> {
+  const views: Summary[] = [];
+  for (let first = 0; first < listed.length; first += DESCRIBED_AT_ONCE) {
+    const found = listed.slice(first, first + DESCRIBED_AT_ONCE).map(async (view) => describeListed(client, view));
+    for (const view of await Promise.all(found)) if (view !== undefined) views.push(view);
+  }
+  return views;
+}
+
+async function describeListed(client: ApiClient, view: Listed): Promise<Summary | undefined> {
+  try {
+    const [first = '', ...rest] = view.id;
+    const { source_latest_version: latest } = await describeView(client, [first, ...rest]);
+    return { ...view, ...defined({ source_latest_version: latest }) };
+  } catch (error) {
+    if (error instanceof ClientError && error.status === 404) return undefined;
+    throw error;
+  }
+}
 
 function refreshOf({ refresh, refresh_seconds: seconds }: Summary): string {
   return seconds === undefined ? refresh.replace('_', ' ') : `every ${seconds} s`;
 }
 
-function stateOf({ source_version: version, last_refresh: how }: Summary): string {
-  return version === undefined ? 'never refreshed' : `${how ?? 'refreshed'} from version ${version}`;
+function stateOf({ source_version: version, source_latest_version: latest }: Summary): string {
+  if (latest === undefined) return 'the source was dropped';
+  if (version === undefined) return 'never refreshed';
+  return version === latest ? `up to date with version ${latest}` : `behind: has version ${version} of ${latest}`;
+}
+
+function lastRefreshOf({ last_refresh: how = 'refreshed', refreshed_at_millis: at }: Summary): string {
+  return at === undefined ? how : `${how}, ${new Date(at).toISOString()}`;
 }

@@ -64,7 +64,7 @@ test('views are created, refreshed, listed, described and dropped', async () => 
     /^Refreshed small from version \d+ of its source \(rebuilt\): 10 rows\.\n$/,
   );
   assert.match(await done('view', 'refresh', 'small'), /was up to date/);
-  assert.match(await done('view', 'list'), /small +orders +every 3600 s +rebuilt from version/);
+  assert.match(await done('view', 'list'), /small +orders +every 3600 s +up to date with version \d+\n/);
   assert.match(await done('view', 'describe', 'small'), /column twice +id \* 2/);
   const empty = await done('view', 'create', 'empty', 'SELECT id FROM orders', '--no-data', '--on-change');
   assert.match(empty, /without rows/);
@@ -80,12 +80,27 @@ test('views are created, refreshed, listed, described and dropped', async () => 
   assert.deepEqual([code, /source_query/.test(err)], [1, true]);
 });
 
+test('the list of views says which are behind their source, or have lost it', async () => {
+  const client = new Client(server.url);
+  for (const name of ['changed', 'lost']) await client.arrow(`/v1/table/${name}/create`, sampleStream(3));
+  for (const name of ['changed', 'lost']) await done('view', 'create', `of-${name}`, `SELECT id FROM ${name}`);
+  await client.post('/v1/table/changed/delete', { predicate: 'id = 1' });
+  await done('drop', 'lost', '--yes');
+  const text = await done('view', 'list');
+  assert.match(text, /of-changed +changed +manual +behind: has version 1 of 2\n/);
+  assert.match(text, /of-lost +lost +manual +the source was dropped\n/);
+  assert.match(await done('view', 'describe', 'of-changed'), /state +behind: has version 1 of 2\n/);
+  const { views } = JSON.parse(await done('view', 'list', '--json'));
+  const latest = new Map(views.map((view: any) => [view.table, view.source_latest_version]));
+  assert.deepEqual([latest.get('of-changed'), latest.get('of-lost')], [2, undefined]);
+});
+
 test('a view whose first refresh fails says why, and how to try again or to remove it', async () => {
   const query = 'SELECT id, 1 / (id - id) AS x FROM orders';
   const { code, out, err } = await runCliOn(server.url, ['view', 'create', 'broken', query]);
   assert.deepEqual([code, out], [1, '']);
   assert.match(err, /zero/i);
   assert.match(err, /Created the view broken, but it has no rows\. .*view refresh broken.*view drop broken/);
-  assert.match(await done('view', 'list'), /broken +orders +manual +never refreshed/);
+  assert.match(await done('view', 'list'), /broken +orders +manual +never refreshed\n/);
   assert.match(await done('view', 'drop', 'broken', '--yes'), /^Dropped the view broken/);
 });
