@@ -1,12 +1,14 @@
-import { createGrant, deleteGrant, listGrants } from '../../client/access.ts';
+import { createGrant, deleteGrant, listGrants, listKeys, listOauthClients } from '../../client/access.ts';
 import { defined } from '../../client/api-client.ts';
+import type { JsonClient } from '../../client/api-client.ts';
 import { ROLES } from '../../model/access.ts';
 import { DEFAULT_DELIMITER, formatPath, parseNamespacePath } from '../../model/identifier.ts';
-import type { GrantShape, ListedGrant } from '../../wire/access.ts';
+import type { GrantShape } from '../../wire/access.ts';
 import { UsageError } from '../command.ts';
 import type { Command } from '../command.ts';
 import { readOneOf } from '../options.ts';
 import type { Given, Option } from '../options.ts';
+import { drawTable } from '../show/draw-table.ts';
 import { visibleText } from '../show/text.ts';
 import { defineAccessCommand } from './access-command.ts';
 
@@ -54,19 +56,29 @@ export const grantCommands: readonly Command[] = [
     names: '[PRINCIPAL]',
     summary: 'list who has which role on what',
     about:
-      'Lists grants, one per line: principal, role, database and path, and the name of the key or client. --database lists only those on one database.',
+      'Lists grants, one per line: principal, role, database and path, and the name and state of the key or client. Grants of a revoked or expired one have no effect. --database lists only those on one database.',
     examples: ['grant list', 'grant list --database sales', 'grant list key:01h2xcejqtf2nbrexx3vqjhp41'],
-    async run(client, { given }) {
+    async run(client, { given, canvas }) {
       const principal = given.names.length === 0 ? undefined : requirePrincipal(given);
       const grants = await listGrants(client, defined({ principal, database: given.value('database') }));
-      return { reply: grants, text: grants.map(grantLine).join(''), none: 'There are no grants.' };
+      const states = await readStates(client);
+      const lines = grants.map((grant) => [
+        visibleText(grant.principal),
+        grant.role,
+        showScope(grant),
+        visibleText(grant.principal_name ?? ''),
+        states.get(grant.principal) ?? '',
+      ]);
+      const text = lines.length === 0 ? '' : drawTable(['principal', 'role', 'on', 'name', 'state'], lines, canvas);
+      return { reply: grants, text, none: 'There are no grants.' };
     },
   }),
 ];
 
-function grantLine(grant: ListedGrant): string {
-  const { principal, principal_name: name } = grant;
-  return `${visibleText(principal)}  ${showGrant(grant)}${name === undefined ? '' : `  ${visibleText(name)}`}\n`;
+/** States of keys and clients by principal. */
+async function readStates(client: JsonClient): Promise<ReadonlyMap<string, string>> {
+  const credentials = [...(await listKeys(client)), ...(await listOauthClients(client))];
+  return new Map(credentials.map(({ principal, state }) => [principal, state]));
 }
 
 export function readGrant(given: Given): GrantShape {
@@ -83,9 +95,13 @@ function toNames(path: string): string[] {
   return [...parseNamespacePath(path, path.includes('/') ? '/' : DEFAULT_DELIMITER)];
 }
 
-export function showGrant({ role, database, path = [] }: GrantShape): string {
-  const on = [database ?? 'all databases', ...(path.length === 0 ? [] : [formatPath(path, '/')])];
-  return visibleText(`${role} on ${on.join('/')}`);
+export function showGrant(grant: GrantShape): string {
+  return `${grant.role} on ${showScope(grant)}`;
+}
+
+function showScope({ database, path = [] }: GrantShape): string {
+  const names = [database ?? 'all databases', ...(path.length === 0 ? [] : [formatPath(path, '/')])];
+  return visibleText(names.join('/'));
 }
 
 function requirePrincipal({ names: [principal = ''] }: Given): string {

@@ -134,13 +134,24 @@ test('roles are given, listed and taken', async () => {
   const given = { principal, principal_name: 'reports', role: 'writer', database: 'sales', path: ['eu', 'orders'] };
   assert.deepEqual(await json('grant', 'list', '--database', 'sales'), [given]);
   const listed = await run('grant', 'list', principal);
-  assert.equal(
-    listed.out,
-    `${principal}  reader on all databases  reports\n${principal}  writer on sales/eu/orders  reports\n`,
-  );
+  assert.match(listed.out, /^principal +role +on +name +state\n/);
+  assert.match(listed.out, new RegExp(`^${principal}  reader  all databases +reports  valid$`, 'm'));
+  assert.match(listed.out, new RegExp(`^${principal}  writer  sales/eu/orders +reports  valid$`, 'm'));
   assert.equal((await run('grant', 'remove', principal, ...on)).code, 0);
   assert.equal((await run('grant', 'remove', principal, ...on)).code, 5);
   assert.equal((await run('grant', 'add', 'token:https://i.example#ada', '--database=sales')).code, 0);
+});
+
+test('grants of revoked credentials are marked, and those of tokens have no state', async () => {
+  const key = await json('key', 'create', 'ended-key', '--role=reader');
+  const client = await json('client', 'create', 'ended-client', '--role=reader');
+  await run('key', 'revoke', key.id);
+  await run('client', 'revoke', client.id);
+  await run('grant', 'add', 'token:https://i.example#eve');
+  const { out } = await run('grant', 'list');
+  assert.match(out, new RegExp(`^key:${key.id} +reader +all databases +ended-key +revoked$`, 'm'));
+  assert.match(out, new RegExp(`^client:${client.id} +reader +all databases +ended-client +revoked$`, 'm'));
+  assert.match(out, /^token:https:\/\/i\.example#eve +reader +all databases$/m);
 });
 
 test('grants to unknown principals and on unknown databases are refused', async () => {
