@@ -1,5 +1,7 @@
 import type { DataType, Field, RecordBatch, Schema } from 'apache-arrow';
 import { invalidInput } from '../errors/service-error.ts';
+import type { ServiceError } from '../errors/service-error.ts';
+import { nearestName } from '../model/field-path.ts';
 import { CONTINUATION, MAGIC } from './arrow/arrow-messages.ts';
 import type { Input } from './input.ts';
 import type { Convert } from './types/values-of.ts';
@@ -22,6 +24,10 @@ export interface ReadPlan {
   /** Of the columns as in the table. */
   readonly schema: Schema;
   readonly batchRows: number;
+  /** Names in the file of columns that are not read. */
+  readonly skipped?: readonly string[] | undefined;
+  /** Whether the file may lack planned and skipped columns. */
+  readonly mayLackColumns?: boolean | undefined;
 }
 
 export interface SourceBatch {
@@ -45,12 +51,19 @@ export interface Source {
   readonly columns: readonly Field[];
   /** Of formats without types. */
   readonly findings?: ReadonlyMap<string, Finding>;
-  /** Whether columns that the first rows lack may come later. */
+  /** Whether columns that the first rows lack may come later. Absent where the file lists its columns. */
   readonly isOpen?: boolean;
   /** Where the file says it. */
   readonly rowCount?: number;
   readonly metadata?: Map<string, string>;
   batches(plan: ReadPlan): AsyncGenerator<SourceBatch>;
+}
+
+export function noSuchColumn(name: string, known: readonly string[]): ServiceError {
+  const near = nearestName(name, known);
+  const columns = known.map((each) => `"${each}"`).join(', ');
+  const hint = near === undefined ? `Its columns are ${columns}.` : `Did you mean "${near}"?`;
+  return invalidInput(`The file has no column "${name}".`, hint);
 }
 
 export type Batches = AsyncIterable<RecordBatch> | Iterable<RecordBatch>;

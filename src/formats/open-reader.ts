@@ -5,7 +5,7 @@ import { openArrow } from './arrow/arrow-source.ts';
 import { openCsv } from './csv/csv-source.ts';
 import type { CsvOptions } from './csv/csv-source.ts';
 import { findVectors, isListOfNumbers } from './detect-vectors.ts';
-import { detectFormat } from './format.ts';
+import { detectFormat, noSuchColumn } from './format.ts';
 import type { Finding, Format, PlannedColumn, Source, SourceBatch } from './format.ts';
 import type { Input } from './input.ts';
 import { isJsonObject } from './json/exact-json.ts';
@@ -34,6 +34,8 @@ export interface ReadOptions {
   readonly name?: string | undefined;
   readonly format?: Format | undefined;
   readonly columns?: readonly ColumnChoice[] | undefined;
+  /** Whether a JSON file may lack columns that were chosen, because others have them. */
+  readonly mayLackColumns?: boolean | undefined;
   readonly batchRows?: number | undefined;
   readonly csv?: CsvOptions | undefined;
 }
@@ -74,8 +76,9 @@ const OPENERS: Readonly<Record<Format, Open>> = {
 export async function openReader(input: Input, options: ReadOptions = {}): Promise<Reader> {
   const format = options.format ?? (await detectFormat(input, options.name));
   const source = await OPENERS[format](input, options.csv);
-  const columns = await planColumns(source, options.columns ?? []);
-  const { batchRows = BATCH_ROWS } = options;
+  const { batchRows = BATCH_ROWS, columns: choices = [], mayLackColumns } = options;
+  const columns = await planColumns(source, choices, mayLackColumns === true);
+  const skipped = choices.filter(({ skip }) => skip === true).map((choice) => choice.source);
   const fields = columns.map(({ field }) => field);
   const schema = new Schema(fields, source.metadata);
   return {
@@ -85,9 +88,12 @@ export async function openReader(input: Input, options: ReadOptions = {}): Promi
     schema,
     rowCount: source.rowCount,
     preview: async (rows) => {
-      return readPreview(source.batches({ columns, schema, batchRows: Math.min(rows, batchRows) }), rows);
+      return readPreview(
+        source.batches({ columns, schema, batchRows: Math.min(rows, batchRows), skipped, mayLackColumns: true }),
+        rows,
+      );
     },
-    batches: () => source.batches({ columns, schema, batchRows }),
+    batches: () => source.batches({ columns, schema, batchRows, skipped, mayLackColumns }),
   };
 }
 
@@ -95,10 +101,17 @@ function toColumn(source: Field, { name, type }: Field, reason: string): Column 
   return { source: source.name, name, type: formatType(type), reason };
 }
 
-async function planColumns(source: Source, choices: readonly ColumnChoice[]): Promise<readonly PlannedColumn[]> {
+async function planColumns(
+  source: Source,
+  choices: readonly ColumnChoice[],
+  mayLackColumns: boolean,
+): Promise<readonly PlannedColumn[]> {
   const chosen = new Map(choices.map((choice) => [choice.source, choice]));
   const known = new Set(source.columns.map(({ name }) => name));
-  const added = choices.filter((choice) => !known.has(choice.source)).map((choice) => addedColumn(choice, source));
+  const isOpen = source.isOpen === true || (source.isOpen === false && mayLackColumns);
+  const added = choices
+    .filter((choice) => !known.has(choice.source))
+    .map((choice) => addedColumn(choice, { known: [...known], isOpen }));
   const findings = source.findings ?? (await findVectors(source, (name) => isDetected(chosen.get(name))));
   const planned = [...source.columns, ...added].flatMap((column) => {
     const choice = chosen.get(column.name);
@@ -117,12 +130,14 @@ function isDetected(choice: ColumnChoice | undefined): boolean {
   return type === undefined && vector === true && skip !== true;
 }
 
-function addedColumn(choice: ColumnChoice, source: Source): Field {
-  if (source.isOpen === true && (choice.type !== undefined || choice.skip === true)) {
-    return new Field(choice.source, parseType(choice.type ?? 'utf8'), true);
-  }
-  const names = source.columns.map(({ name }) => `"${name}"`);
-  throw invalidInput(`The file has no column "${choice.source}".`, `Its columns are ${names.join(', ')}.`);
+interface Known {
+  readonly known: readonly string[];
+  readonly isOpen: boolean;
+}
+
+function addedColumn(choice: ColumnChoice, { known, isOpen }: Known): Field {
+  if (!isOpen || (choice.type === undefined && choice.skip !== true)) throw noSuchColumn(choice.source, known);
+  return new Field(choice.source, parseType(choice.type ?? 'utf8'), true);
 }
 
 function planColumn(source: Field, choice: ColumnChoice | undefined, finding: Finding | undefined): PlannedColumn {

@@ -105,6 +105,10 @@ test('names and types of columns can be chosen, and columns skipped', async () =
   assert.deepEqual(rows, [{ id: 1, c: '3.50' }]);
   const csv = text('a,b\n1,2\n');
   assert.match(await refusal(csv, { format: 'csv', columns: [{ source: 'z' }] }), /no column "z".*"a", "b"/);
+  assert.match(
+    await refusal(text('name\nx\n'), { format: 'csv', columns: [{ source: 'nmae' }] }),
+    /no column "nmae"\. Did you mean "name"\?/,
+  );
   assert.match(await refusal(csv, { format: 'csv', columns: [{ source: 'a', name: 'b' }] }), /named "b"/);
   assert.match(await refusal(csv, { format: 'csv', columns: [{ source: 'a', type: 'number' }] }), /not a type.*int64/);
 });
@@ -150,6 +154,31 @@ test('NDJSON that cannot be right is refused with its line', async () => {
     reader.columns.map(({ name }: { name: string }) => name),
     ['a', 'b'],
   );
+});
+
+test('a column that a JSON file has nowhere cannot be chosen, unless other files may have it', async () => {
+  const ndjson = { format: 'ndjson' } as const;
+  const lines = (count: number, last: string): string => `${'{"price": 1}\n'.repeat(count)}${last}\n`;
+  for (const count of [1, 1500]) {
+    const file = (): Input => text(lines(count, '{"price": 2}'));
+    for (const choice of [{ type: 'int8' }, { skip: true }, { vector: true }]) {
+      const columns = [{ source: 'prise', ...choice }];
+      const said = await refusal(file(), { ...ndjson, columns });
+      assert.match(said, /The file has no column "prise"\. Did you mean "price"\?/);
+    }
+    const columns = [{ source: 'note', type: 'utf8' }];
+    assert.match(await refusal(file(), { ...ndjson, columns }), /has no column "note"\. Its columns are "price"\./);
+    const { types } = await read(file(), { ...ndjson, columns, mayLackColumns: true });
+    assert.deepEqual(types, { price: 'int64', note: 'utf8' });
+  }
+});
+
+test('a column that only later lines of a JSON file have can be skipped', async () => {
+  const late = text(`${'{"a": 1}\n'.repeat(1500)}{"a": 2, "b": 3}\n`);
+  const reader = await openReader(late, { format: 'ndjson', columns: [{ source: 'b', skip: true }] });
+  let rows = 0;
+  for await (const { batch } of reader.batches()) rows += batch.numRows;
+  assert.deepEqual([rows, reader.columns.map(({ name }) => name)], [1501, ['a']]);
 });
 
 test('a JSON array of objects is read like lines, with the line where each object begins', async () => {

@@ -63,7 +63,7 @@ export const importCommand = defineClientCommand({
     const table = requireTable(given, given.names.length - 1);
     const mode = readOneOf(given, 'mode', MODES) ?? 'create';
     const files = await findFiles(given.names.slice(0, -1));
-    const options = readFileOptions(given);
+    const options = { ...readFileOptions(given), mayLackColumns: files.length > 1 };
     const tableTypes = mode === 'append' ? await readTableTypes(client, table) : new Map<string, string>();
     if (given.has('dry-run')) return showPlan(session, { table, mode, files, options: { ...options, tableTypes } });
     const path = statePath(files, `${client.url} ${client.database ?? ''} ${formatPath(table)}`);

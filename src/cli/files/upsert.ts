@@ -152,7 +152,9 @@ interface MergeTarget extends Merge {
 
 async function mergeFiles(session: TableSession, files: readonly InputFile[], target: MergeTarget): Promise<Counts> {
   const { client, table, given } = session;
-  const options = { ...readFileOptions(given), tableTypes: await readTableTypes(client, table) };
+  const tableTypes = await readTableTypes(client, table);
+  // A missing column may be noticed at the end of a file only, when its rows are merged already.
+  const options = { ...readFileOptions(given), tableTypes, mayLackColumns: true };
   const { on, deletes, progress, branch = readBranch(given).branch } = target;
   const query = { ...target.query, branch };
   let counts: Counts = { inserted: 0, updated: 0, deleted: 0, version: undefined };

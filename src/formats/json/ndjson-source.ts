@@ -1,6 +1,7 @@
 import { Field } from 'apache-arrow';
 import { invalidInput } from '../../errors/service-error.ts';
-import type { PlannedColumn, Source } from '../format.ts';
+import { noSuchColumn } from '../format.ts';
+import type { ReadPlan, Source } from '../format.ts';
 import { readText } from '../input.ts';
 import type { Input } from '../input.ts';
 import { SAMPLE_ROWS, toBatches } from '../row-batches.ts';
@@ -28,25 +29,29 @@ export async function openNdjson(input: Input): Promise<Source> {
   return {
     columns: [...inferred].map(([name, column]) => new Field(name, column.plainType(), true)),
     findings: new Map([...inferred].map(([name, column]) => [name, column.finding()])),
-    isOpen: true,
-    batches: (plan) => toBatches(readRows(input, plan.columns, [...inferred.keys()]), plan),
+    isOpen: sampled >= SAMPLE_ROWS,
+    batches: (plan) => toBatches(readRows(input, plan, [...inferred.keys()]), plan),
   };
 }
 
 async function* readRows(
   input: Input,
-  planned: readonly PlannedColumn[],
+  { columns, skipped = [], mayLackColumns }: ReadPlan,
   sampled: readonly string[],
 ): AsyncGenerator<RowPiece> {
-  const names = planned.map(({ source }) => source.name);
-  const known = new Set([...sampled, ...names]);
+  const names = columns.map(({ source }) => source.name);
+  const known = new Set([...sampled, ...names, ...skipped]);
+  const unseen = new Set([...known].filter((name) => !sampled.includes(name)));
   for await (const { rows, characters, endByte } of readObjects(input)) {
     const chosen = rows.map(({ line, value }) => {
       requireKnown(value, known, line);
+      for (const name of unseen) if (Object.hasOwn(value, name)) unseen.delete(name);
       return { line, cells: names.map((name) => (Object.hasOwn(value, name) ? value[name] : null)) };
     });
     yield { rows: chosen, characters, endByte };
   }
+  const [missing] = unseen;
+  if (missing !== undefined && mayLackColumns !== true) throw noSuchColumn(missing, sampled);
 }
 
 /** A column that appears later would be dropped silently. */
