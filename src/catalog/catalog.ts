@@ -87,6 +87,8 @@ export async function openCatalog(settings: CatalogSettings) {
     jobs: createJobStore(context),
     /** Lookups in it see whatever was committed before it began, and share one query. Absent where none needs a query. */
     inRequest: context.inRequest,
+    /** Lookups in it may miss what other nodes committed within the last half second. */
+    fromMemory: context.fromMemory,
     /** Entries, hits and misses of cached lookups. */
     lookupCounts: () => context.caches.counts(),
     counts: context.counts,

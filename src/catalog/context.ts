@@ -74,6 +74,7 @@ export function createContext(store: CatalogStore, { storageRoot, cacheEntriesMa
     caches,
     inRequest:
       readChangeCounter === undefined ? async <Value>(run: () => Promise<Value>) => caches.inRequest(run) : undefined,
+    fromMemory: async <Value>(run: () => Promise<Value>) => caches.fromMemory(run),
     heads: {
       find: async (tableId: string, load: () => Promise<number | undefined>) =>
         heads === undefined ? load() : caches.findHead(tableId, load),

@@ -25,7 +25,12 @@ interface LookupCachesOptions {
 /** Lookups of one request share a check that is not older than this: a request may wait for long before its last one. */
 const CHECK_MILLISECONDS = 100;
 
+/** Within it, changes of keys, grants and quotas take effect on every node. */
+const MEMORY_MILLISECONDS = 500;
+
 interface RequestScope {
+  /** How old a check may be that lookups rely on, in milliseconds. */
+  readonly ageMax: number;
   check: Promise<void> | undefined;
   checkedAt: number;
 }
@@ -79,7 +84,12 @@ export class LookupCaches {
 
   /** Lookups of a request share one check, for where it is a query: it begins after the request, so it misses nothing. */
   async inRequest<Value>(run: () => Promise<Value>): Promise<Value> {
-    return this.#requests.run({ check: undefined, checkedAt: 0 }, run);
+    return this.#requests.run({ ageMax: 0, check: undefined, checkedAt: 0 }, run);
+  }
+
+  /** Its lookups may miss what was committed within the last moments. */
+  async fromMemory<Value>(run: () => Promise<Value>): Promise<Value> {
+    return this.#requests.run({ ageMax: MEMORY_MILLISECONDS, check: undefined, checkedAt: 0 }, run);
   }
 
   async findHead(tableId: string, load: () => Promise<number | undefined>): Promise<number | undefined> {
@@ -109,6 +119,7 @@ export class LookupCaches {
     const now = performance.now();
     if (this.#checkedAt >= since && now - this.#checkedAt < CHECK_MILLISECONDS) return this.#lastCheck;
     const request = this.#requests.getStore();
+    if (request !== undefined && now - this.#checkedAt < request.ageMax) return this.#lastCheck;
     if (request?.check !== undefined && now - request.checkedAt < CHECK_MILLISECONDS) {
       return request.check;
     }

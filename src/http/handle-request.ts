@@ -14,6 +14,7 @@ import { toWorkClass } from './admission/admission-control.ts';
 import type { AdmissionRequest } from './admission/admission-control.ts';
 import type { RefusalCache } from './admission/refusal-cache.ts';
 import { toContractBody } from './dialects.ts';
+import { NotSent } from './forwarding/forwarder.ts';
 import type { Forwarder } from './forwarding/forwarder.ts';
 import { toErrorReply, toPublicError } from './reply/error-reply.ts';
 import { toHttpReply } from './reply/reply.ts';
@@ -56,7 +57,7 @@ export async function handleRequest(routed: RoutedRequest, http: HttpDependencie
   let reply: WholeReply | StreamedReply;
   let failure: ServiceError | undefined;
   try {
-    reply = await bufferReply(toHttpReply(await execute(routed, http), context.requestId), http);
+    reply = await bufferReply(toHttpReply(await executeOrForward(routed, http), context.requestId), http);
     if (reply.response !== undefined && !isStreamed(reply)) await sendWrite(context, reply, reply.response, http);
   } catch (error) {
     failure = toPublicError(error);
@@ -74,6 +75,37 @@ export async function handleRequest(routed: RoutedRequest, http: HttpDependencie
   context.finish(reply.status, Buffer.byteLength(reply.body), failure);
   if (!context.response.headersSent) sendWhole(context, reply, http);
 }
+
+/**
+ * A write like one that was forwarded is forwarded without a query of the catalog: its owner looks everything up. If that
+ * leads nowhere, what this node remembers may be outdated, and the request is executed anew.
+ */
+async function executeOrForward(routed: RoutedRequest, http: HttpDependencies): Promise<Reply> {
+  const { context, operation } = routed;
+  const { forwarder, services } = http;
+  if (operation.target !== 'table' || forwarder?.remembers(context.message) !== true) return execute(routed, http);
+  try {
+    context.isFromMemory = true;
+    return await services.catalog.fromMemory(async () => execute(routed, http));
+  } catch (error) {
+    if (context.isSent || !mayBeOutdated(error)) throw error;
+  }
+  forwarder.forget(context.message);
+  context.restart();
+  return execute(routed, http);
+}
+
+function mayBeOutdated(error: unknown): boolean {
+  return error instanceof NotSent || (error instanceof ServiceError && OUTDATED_REFUSALS.has(error.kind));
+}
+
+/** Those that follow from lookups. No unknown credential does: none is remembered. */
+const OUTDATED_REFUSALS: ReadonlySet<ServiceError['kind']> = new Set([
+  'DatabaseNotFound',
+  'NamespaceNotFound',
+  'TableNotFound',
+  'PermissionDenied',
+]);
 
 /**
  * The stages of a request. Each costs little until the next has passed: no body is read for an unknown caller, no Arrow body
@@ -229,6 +261,7 @@ async function readBody(
   { load, limits, forwarder }: HttpDependencies,
 ): Promise<Record<string, unknown>> {
   const { message } = context;
+  if (context.json !== undefined) return context.json;
   const lease = context.lease(load.jsonMemory);
   const keep = (bytes: Uint8Array): void => {
     if (forwarder !== undefined) context.body = bytes;
@@ -239,5 +272,6 @@ async function readBody(
   if (body['context'] !== undefined) {
     context.requestId = readRequestId(headerReader(message, body['context'])) ?? context.requestId;
   }
+  context.json = body;
   return body;
 }

@@ -46,6 +46,12 @@ export class RequestContext {
   bytesIn: number | undefined;
   /** Of a JSON request that may be forwarded to another node. */
   body: Uint8Array = NO_BYTES;
+  /** The body, once it is read. */
+  json: Record<string, unknown> | undefined;
+  /** Lookups may be outdated: they only serve to find the node that the request is forwarded to. */
+  isFromMemory = false;
+  /** Another node may have applied the request. */
+  isSent = false;
   /** Until the reply is decided, or streamed. */
   slot: ReleaseSlot | undefined;
 
@@ -84,6 +90,14 @@ export class RequestContext {
   releaseQuotas(): void {
     for (const release of this.#quotas ?? []) release();
     this.#quotas = undefined;
+  }
+
+  /** Before the request is executed anew. */
+  restart(): void {
+    this.slot?.();
+    this.slot = undefined;
+    this.releaseQuotas();
+    this.isFromMemory = false;
   }
 
   /** Fires when the client disconnects before its reply is sent. Created on demand: most requests need none. */

@@ -93,6 +93,53 @@ suite('three nodes on one catalog and one store', { skip: NO_CLUSTERS }, () => {
     assert.equal(await count(clients[2], table), 16);
   });
 
+  test('of writes that follow one another, a node that forwards them asks the catalog about few', async () => {
+    const table = await createOwned('remembered');
+    const { toCatalog } = cluster.node(1);
+    const write = async (): Promise<unknown> =>
+      ok(await clients[1].post(`${table}/update`, { updates: [['id', '1']] }));
+    await write();
+    let checks = 0;
+    toCatalog.onSent = (piece) => {
+      if (piece.includes('as generation')) checks += 1;
+    };
+    const startedAt = performance.now();
+    for (let round = 0; round < 20; round += 1) await write();
+    const halfSeconds = Math.ceil((performance.now() - startedAt) / 500);
+    toCatalog.onSent = undefined;
+    assert.ok(checks <= halfSeconds && checks < 20, `${checks} checks in ${halfSeconds} half seconds`);
+  });
+
+  test('what a node remembers of a table that is elsewhere decides no write', async () => {
+    const table = await createOwned('changing');
+    const [a, b, c] = clients;
+    const rename = { updates: [['name', "'x'"]] };
+    const writeAt = async (client: Client) => client.post(`${table}/update`, rename);
+    const updatedRows = async (client: Client): Promise<number> => ok(await writeAt(client)).updated_rows;
+    assert.equal(await updatedRows(b), 11);
+    // Another table, of another owner.
+    ok(await a.post(`${table}/drop`, {}));
+    assert.equal((await writeAt(b)).status, 404);
+    ok(await c.arrow(`${table}/create`, sampleStream(3)));
+    assert.equal(await updatedRows(c), 3);
+    assert.equal(await updatedRows(b), 3);
+    ok(await c.post(`${table}/drop`, {}));
+    ok(await b.arrow(`${table}/create`, sampleStream(2)));
+    assert.equal(await updatedRows(b), 2);
+    // A grant.
+    const owned = await createOwned('granted');
+    const made = ok(
+      await a.post('/v1/access/key/create', { name: 'granted', grants: [{ role: 'reader', database: 'default' }] }),
+    );
+    const granted = new Client(cluster.node(1).url, { key: made.key });
+    ok(await b.post(`${owned}/update`, rename));
+    assert.equal((await granted.post(`${owned}/update`, rename)).status, 403);
+    ok(await c.post('/v1/access/grant/create', { principal: made.principal, role: 'writer', database: 'default' }));
+    ok(await granted.post(`${owned}/update`, rename));
+    ok(await c.post('/v1/access/key/revoke', { key_id: made.id }));
+    assert.equal((await granted.post(`${owned}/update`, rename)).status, 401);
+  });
+
   test('of many creates of one name through all nodes exactly one succeeds', async () => {
     for (let round = 0; round < 5; round += 1) {
       const attempts = [...clients, ...clients].map(async (client) =>

@@ -2,6 +2,7 @@ import { Agent as HttpAgent, request as requestHttp } from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { LRUCache } from 'lru-cache';
 import type { Catalog } from '../../catalog/catalog.ts';
 import type { LocateOptions, Owner } from '../../coordination/coordination.ts';
 import { NotOwner } from '../../errors/not-owner.ts';
@@ -36,9 +37,10 @@ export type ForwardedBody = { readonly kind: 'whole'; readonly bytes: Uint8Array
 const TAKEOVER_SECONDS = 5;
 const RETRY_MILLISECONDS = 100;
 const ACCEPT_MILLISECONDS = 2000;
+const ADDRESSES_MAX = 1000;
 
 /** Nothing of the request was applied: it may be sent again. */
-class NotSent extends Error {}
+export class NotSent extends Error {}
 
 /** Passes a write on to the node that owns its table, once, and its reply back. */
 export class Forwarder {
@@ -47,6 +49,8 @@ export class Forwarder {
     'http:': new HttpAgent({ keepAlive: true }),
     'https:': new HttpsAgent({ keepAlive: true }),
   };
+  /** Of requests that were forwarded: most likely the next one with the same address is too. */
+  readonly #addresses = new LRUCache<string, true>({ max: ADDRESSES_MAX });
   #running = 0;
 
   constructor(settings: ForwarderSettings) {
@@ -59,6 +63,15 @@ export class Forwarder {
 
   isForwarded(message: IncomingMessage): boolean {
     return isForwarded(message, this.#settings.secret);
+  }
+
+  /** Whether the last write to this address was forwarded. */
+  remembers(message: IncomingMessage): boolean {
+    return this.#addresses.has(addressOf(message));
+  }
+
+  forget(message: IncomingMessage): void {
+    this.#addresses.delete(addressOf(message));
   }
 
   /** On the refusal of a forwarded write, when this node has lost the table meanwhile: its sender looks for the owner again. */
@@ -78,12 +91,17 @@ export class Forwarder {
     // A former owner says so, and the whole body can then be sent to another node.
     for (let mayBeOutdated = body.kind === 'whole' && !hasHopped; ; mayBeOutdated = false) {
       const owner = await locate(table, { mayBeOutdated });
-      if (owner === undefined) return undefined;
+      if (owner === undefined) {
+        if (context.isFromMemory) throw new NotSent();
+        return undefined;
+      }
       if (hasHopped) return { kind: 'empty', status: 421, headers: { [NOT_OWNER]: 'true' } };
       try {
-        return await this.#send(context, table, owner, body);
+        const reply = await this.#send(context, table, owner, body);
+        this.#addresses.set(addressOf(context.message), true);
+        return reply;
       } catch (error) {
-        if (!(error instanceof NotSent)) throw error;
+        if (!(error instanceof NotSent) || context.isFromMemory) throw error;
         if (performance.now() > deadline || context.response.destroyed) {
           onAttempt('owner_away', performance.now() - startedAt);
           throw ownerAway(error.cause);
@@ -114,6 +132,7 @@ export class Forwarder {
       const replied = receive(request);
       await accepted(request, replied);
       outcome = 'reply_lost';
+      context.isSent = true;
       this.#watch({ request, owner, table, context, signal: ended.signal });
       const sent = body.kind === 'whole' ? request.end(body.bytes) : this.#stream(context, request);
       const reply = await replied;
@@ -122,7 +141,9 @@ export class Forwarder {
       if (outcome === 'done') return toReply(reply);
       reply.resume();
       // Of a stream, a part was read already.
-      throw body.kind === 'whole' ? new NotSent() : ownerAway(undefined);
+      if (body.kind === 'stream') throw ownerAway(undefined);
+      context.isSent = false;
+      throw new NotSent();
     } finally {
       ended.abort();
       this.#running -= 1;
@@ -280,4 +301,9 @@ function ownerAway(cause: unknown): ServiceError {
 function tooMany(forwardsMax: number): ServiceError {
   const message = `The node is already forwarding ${forwardsMax} writes.`;
   return new ServiceError('ServiceUnavailable', message, { hint: 'Send the request again.', retryAfterSeconds: 1 });
+}
+
+/** Databases whose names come with the host may share it; the worst that follows is a second lookup. */
+function addressOf({ method, url, headers }: IncomingMessage): string {
+  return JSON.stringify([method, headers['x-service-database'], headers['x-lancedb-database'], url]);
 }
