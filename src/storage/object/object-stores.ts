@@ -14,6 +14,8 @@ export interface ObjectSettings extends StoreOptions, HttpSettings {
   readonly retentionSecondsMin: number;
   /** Larger objects are copied in parts; for tests. */
   readonly copyBytesMax?: number;
+  /** Blobs that Azure lists per reply; for tests. */
+  readonly pageKeysMax?: number;
 }
 
 type OpenBucket = (bucket: string) => ObjectStore;

@@ -12,7 +12,10 @@ import type { OptionReader } from './options.ts';
 import { findElements, findText, requireText } from './xml.ts';
 
 /** Opens containers of Azure Blob Storage, with the options that the engine takes. */
-export function createAzure(options: OptionReader, settings: HttpSettings): (container: string) => ObjectStore {
+export function createAzure(
+  options: OptionReader,
+  settings: HttpSettings & Partial<Pick<ContainerSettings, 'pageKeysMax'>>,
+): (container: string) => ObjectStore {
   const isEmulator = options.isTrue('azure_storage_use_emulator', 'use_emulator');
   const account = options.find('azure_storage_account_name', 'account_name') ?? (isEmulator ? 'devstoreaccount1' : '');
   if (account === '') {
@@ -27,7 +30,8 @@ export function createAzure(options: OptionReader, settings: HttpSettings): (con
   const endpoint = options.readEndpoint(given, isEmulator || options.isTrue('allow_http'));
   const sas = findSas(options);
   const http = new StoreHttp(findAzureSign(options, account), settings);
-  return (container) => new AzureContainer({ container, endpoint, sas, http });
+  const { pageKeysMax = PAGE_KEYS } = settings;
+  return (container) => new AzureContainer({ container, endpoint, sas, http, pageKeysMax });
 }
 
 interface ContainerSettings {
@@ -35,6 +39,7 @@ interface ContainerSettings {
   readonly endpoint: string;
   readonly sas: string | undefined;
   readonly http: StoreHttp;
+  readonly pageKeysMax: number;
 }
 
 const PAGE_KEYS = 5000;
@@ -64,7 +69,7 @@ class AzureContainer extends HttpStore implements ObjectStore {
     let left = limit;
     let marker: string | undefined;
     do {
-      const maxresults = String(Math.min(left, PAGE_KEYS));
+      const maxresults = String(Math.min(left, this.#settings.pageKeysMax));
       const query = { restype: 'container', comp: 'list', prefix, maxresults, ...(marker ? { marker } : {}) };
       const { body } = await this.send({ method: 'GET', url: this.url('', query) }, [200]);
       const page = body.toString('utf8');
