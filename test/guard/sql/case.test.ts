@@ -130,7 +130,7 @@ describe('CASE in the engine', () => {
 
   it('has the value that a plain program computes, and fails only where that fails', async () => {
     let [computed, failed] = [0, 0];
-    for (const { sql, value } of fc.sample(amounts, { numRuns: 250, seed: 3 })) {
+    for (const { sql, value } of fc.sample(amounts, { numRuns: 80, seed: 3 })) {
       const [answer] = await engine.values([guard(sql)]);
       const expected = tryAll(value);
       if (expected === undefined) {
@@ -141,12 +141,12 @@ describe('CASE in the engine', () => {
         computed += 1;
       }
     }
-    assert.ok(computed > 100 && failed > 20, `${computed} computed, ${failed} failed`);
+    assert.ok(computed > 30 && failed > 6, `${computed} computed, ${failed} failed`);
   });
 
   it('selects the rows that a plain program selects', async () => {
-    const passed = fc.sample(conditions, { numRuns: 250, seed: 5 }).filter(({ sql }) => passes(sql));
-    assert.ok(passed.length > 200, `${passed.length} passed`);
+    const passed = fc.sample(conditions, { numRuns: 80, seed: 5 }).filter(({ sql }) => passes(sql));
+    assert.ok(passed.length > 60, `${passed.length} passed`);
     for (const { sql, value } of passed) {
       const [answer] = await engine.rows([guard(sql)]);
       const rows = ROWS.filter((row) => value(row) === true).map(({ id }) => id);
@@ -167,7 +167,7 @@ describe('CASE in the engine', () => {
 
   it('is a condition of operators alone where the engine knows no columns in calls', async () => {
     const flat = cases(joinedConditions, joinedConditions);
-    for (const { sql, value } of fc.sample(flat, { numRuns: 150, seed: 8 })) {
+    for (const { sql, value } of fc.sample(flat, { numRuns: 50, seed: 8 })) {
       const text = guardSql(sql, { name: 'filter', field: 'filter', withoutCalls: true }, sqlLimits);
       assert.doesNotMatch(text, /nvl2|coalesce/);
       const [answer] = await engine.rows([text]);

@@ -46,9 +46,9 @@ describe('guarded SQL in the engine', () => {
 
   it('splits the rows into true, false and null with every text that passes', async () => {
     const texts = [
-      ...fc.sample(sqlTexts.condition, { numRuns: 500, seed: 20_240_131 }),
-      ...fc.sample(mutated(sqlTexts.condition), { numRuns: 1500, seed: 20_240_229 }),
-      ...GOOD_FILTERS.flatMap((text) => fc.sample(mutated(fc.constant(text)), { numRuns: 12, seed: text.length })),
+      ...fc.sample(sqlTexts.condition, { numRuns: 150, seed: 20_240_131 }),
+      ...fc.sample(mutated(sqlTexts.condition), { numRuns: 400, seed: 20_240_229 }),
+      ...GOOD_FILTERS.flatMap((text) => fc.sample(mutated(fc.constant(text)), { numRuns: 3, seed: text.length })),
     ];
     const passed = texts.flatMap((text) => passesGuard(text) ?? []);
     let ran = 0;
@@ -57,13 +57,13 @@ describe('guarded SQL in the engine', () => {
       const answers = await engine.rows(questions, BOUND_MILLISECONDS);
       ran += checkPartition(text, answers);
     }
-    assert.ok(texts.length >= 2500 && passed.length >= 700, `${passed.length} of ${texts.length} texts passed`);
-    assert.ok(ran >= 350, `the engine ran only ${ran} of ${passed.length}`);
+    assert.ok(texts.length >= 700 && passed.length >= 200, `${passed.length} of ${texts.length} texts passed`);
+    assert.ok(ran >= 100, `the engine ran only ${ran} of ${passed.length}`);
   });
 
   it('survives expressions composed of every piece of SQL', async () => {
     const pieces = fc.oneof(sqlTexts.number, sqlTexts.text);
-    const texts = fc.sample(fc.oneof(pieces, mutated(pieces)), { numRuns: 700, seed: 7 });
+    const texts = fc.sample(fc.oneof(pieces, mutated(pieces)), { numRuns: 250, seed: 7 });
     for (const text of texts) {
       const sql = passesGuard(text);
       if (sql !== undefined) await engine.values([sql], BOUND_MILLISECONDS);
@@ -71,7 +71,7 @@ describe('guarded SQL in the engine', () => {
   });
 
   it('plans deep nests of every kind that passes', async () => {
-    for (const text of fc.sample(nestedConditions(isAccepted), { numRuns: 250, seed: 42 })) {
+    for (const text of fc.sample(nestedConditions(isAccepted), { numRuns: 60, seed: 42 })) {
       await engine.rows([guard(text)], BOUND_MILLISECONDS);
     }
   });
