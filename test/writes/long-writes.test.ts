@@ -4,7 +4,7 @@ import { Int32, Table, Utf8, tableToIPC, vectorFromArray } from 'apache-arrow';
 import { FaultyServer, MANIFEST } from '../support/faulty-server.ts';
 import type { FaultAction } from '../support/faults.ts';
 
-const CHUNKS = 4;
+const CHUNKS = 3;
 const ROWS_PER_CHUNK = 2;
 /** The smallest that can be set; each batch below is larger, and so a chunk of its own. */
 const CHUNK_BYTES = 1024 ** 2;
