@@ -8,7 +8,7 @@ import { eventually } from '../../support/eventually.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 import { ended, wideStream } from './computed-tables.ts';
 
-const ROWS = 4000;
+const ROWS = 1600;
 /** Steps of the smallest size: each fills a few dozen rows of two kilobytes. */
 const FLAGS = ['--engine-backfill-bytes=64KiB', '--maintenance-running-max=0'];
 

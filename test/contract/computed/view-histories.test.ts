@@ -5,7 +5,7 @@ import type { MadeTable } from '../contract-server.ts';
 import { ended, itemsStream } from './computed-tables.ts';
 import type { Item } from './computed-tables.ts';
 
-const HISTORIES = 5;
+const HISTORIES = 3;
 const STEPS = 14;
 
 let server: ContractServer;
