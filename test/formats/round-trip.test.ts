@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { Field, Schema, Table, tableFromIPC, tableToIPC } from 'apache-arrow';
+import { DenseUnion, Field, Interval, IntervalUnit, Schema, Table, tableFromIPC, tableToIPC } from 'apache-arrow';
 import type { DataType } from 'apache-arrow';
 import fc from 'fast-check';
 import { buildData } from '../../src/formats/types/build-data.ts';
@@ -134,6 +134,12 @@ test('types are read as they are written', () => {
   ]) {
     assert.throws(() => parseType(wrong), /is not a type/, wrong);
   }
+});
+
+test('types that cannot be written here have names too, not numbers', () => {
+  const child = new Field('a', parseType('int64'));
+  assert.equal(formatType(new Interval(IntervalUnit.DAY_TIME)), 'interval[day-time]');
+  assert.equal(formatType(new DenseUnion([0], [child])), 'union<a: int64>');
 });
 
 test('a file of several batches, and an Arrow file, are read whole', async () => {

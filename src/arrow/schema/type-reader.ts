@@ -66,8 +66,10 @@ export function readIntType(flatbuffer: Flatbuffer, table: number): IntType {
 
 function readFloat(flatbuffer: Flatbuffer, table: number): DataType {
   const precision = flatbuffer.i16Field(table, 0);
-  const bits = FLOAT_BITS[precision] ?? flatbuffer.refuse(`has a float column of the unknown precision ${precision}`);
-  return { kind: 'float', bits };
+  const bits = FLOAT_BITS[precision];
+  if (bits !== undefined) return { kind: 'float', bits };
+  const hint = 'The precision must be half, single or double.';
+  return flatbuffer.refuse(`has a float column of the unknown precision ${precision}`, hint);
 }
 
 /** The engine takes precision and scale as single bytes, and ends the worker process when they are not. */
@@ -89,7 +91,7 @@ function readDate(flatbuffer: Flatbuffer, table: number): DataType {
   const unit = flatbuffer.i16Field(table, 0, 1);
   if (unit === 0) return { kind: 'date', unit: 'day' };
   if (unit === 1) return { kind: 'date', unit: 'ms' };
-  return flatbuffer.refuse(`has a date column of the unknown unit ${unit}`);
+  return flatbuffer.refuse(`has a date column of the unknown unit ${unit}`, 'Dates must be in days or milliseconds.');
 }
 
 function readTime(flatbuffer: Flatbuffer, table: number): DataType {
@@ -102,8 +104,11 @@ function readTime(flatbuffer: Flatbuffer, table: number): DataType {
 }
 
 function readInterval(flatbuffer: Flatbuffer, table: number): DataType {
-  const unit = INTERVAL_UNITS[flatbuffer.i16Field(table, 0)];
-  return { kind: 'interval', unit: unit ?? flatbuffer.refuse('has an interval column of an unknown unit') };
+  const number = flatbuffer.i16Field(table, 0);
+  const unit = INTERVAL_UNITS[number];
+  if (unit !== undefined) return { kind: 'interval', unit };
+  const hint = 'The unit must be year-month, day-time or month-day-nano.';
+  return flatbuffer.refuse(`has an interval column of the unknown unit ${number}`, hint);
 }
 
 function readFixedSizeBinary(flatbuffer: Flatbuffer, table: number): DataType {
@@ -128,7 +133,8 @@ function readMap(flatbuffer: Flatbuffer, parts: TypeParts): DataType {
 
 function readTimeUnit(flatbuffer: Flatbuffer, table: number, missing: number): TimeUnit {
   const unit = flatbuffer.i16Field(table, 0, missing);
-  return TIME_UNITS[unit] ?? flatbuffer.refuse(`has a column of the unknown time unit ${unit}`);
+  const hint = 'The unit must be seconds, milliseconds, microseconds or nanoseconds.';
+  return TIME_UNITS[unit] ?? flatbuffer.refuse(`has a column of the unknown time unit ${unit}`, hint);
 }
 
 function onlyChild(flatbuffer: Flatbuffer, { children }: TypeParts): Field {

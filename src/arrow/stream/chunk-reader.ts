@@ -18,6 +18,9 @@ import type { FramedMessage } from './message-reader.ts';
 /** Smaller bodies are not taken from the pool. */
 const POOLED_BODY_BYTES = 64 * 1024;
 
+/** Messages that are not rows, by the tags of the union `MessageHeader` in Message.fbs. */
+const OTHER_KINDS: Readonly<Record<number, string>> = { 0: 'is empty', 4: 'is a tensor', 5: 'is a sparse tensor' };
+
 interface ChunkReaderParts extends ReadSchema {
   readonly source: ByteSource;
   readonly limits: ArrowLimits;
@@ -86,7 +89,7 @@ export class ChunkReader {
     }
     if (header.kind !== HEADER_KIND.recordBatch && header.kind !== HEADER_KIND.dictionaryBatch) {
       const hint = 'Only dictionary and record batches may follow the schema.';
-      context.refuse(`has the unknown kind ${header.kind}`, hint);
+      context.refuse(OTHER_KINDS[header.kind] ?? `has the unknown kind ${header.kind}`, hint);
     }
     if (header.version !== schema.header.version) context.refuse('has a different metadata version than the schema');
     return message;

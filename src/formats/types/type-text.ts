@@ -7,6 +7,8 @@ const TYPE_HINT =
   'Write bool, int64, float64, utf8, binary, date32, timestamp[us], decimal128(10, 2), vector[128] or float32[128], list<int64> or struct<name: utf8>.';
 /** By the numbers of `arrow.TimeUnit`. */
 const UNITS = ['s', 'ms', 'us', 'ns'] as const;
+/** By the numbers of `arrow.IntervalUnit`. */
+const INTERVAL_UNITS = ['year-month', 'day-time', 'month-day-nano'] as const;
 const DEPTH_MAX = 16;
 const LENGTH_MAX = 65_536;
 
@@ -61,11 +63,15 @@ export function formatType(type: DataType): string {
   if (DataType.isList(type)) return `list<${formatType(type.valueType)}>`;
   if (DataType.isFixedSizeList(type)) return `${formatType(type.valueType)}[${type.listSize}]`;
   if (DataType.isMap(type)) return `map<${formatType(type.keyType)}, ${formatType(type.valueType)}>`;
-  if (DataType.isStruct(type)) {
-    return `struct<${type.children.map(({ name, type: child }) => `${quoteName(name)}: ${formatType(child)}`).join(', ')}>`;
-  }
+  if (DataType.isStruct(type)) return `struct<${formatChildren(type.children)}>`;
+  if (DataType.isUnion(type)) return `union<${formatChildren(type.children)}>`;
+  if (DataType.isInterval(type)) return `interval[${INTERVAL_UNITS[type.unit] ?? ''}]`;
   const named = Object.entries(PLAIN_TYPES).find(([, known]) => arrow.util.compareTypes(known, type));
-  return named?.[0] ?? `type ${type.typeId}`;
+  return named?.[0] ?? String(type);
+}
+
+function formatChildren(children: readonly Field[]): string {
+  return children.map(({ name, type }) => `${quoteName(name)}: ${formatType(type)}`).join(', ');
 }
 
 function quoteName(name: string): string {

@@ -161,8 +161,17 @@ describe('the frame of a stream', () => {
     await assertRefused(streamOf(SCHEMA, SCHEMA), { says: /Message 2, at byte \d+ .*second schema/ });
   });
 
-  test('refuses messages of an unknown kind', async () => {
-    await assertRefused(streamOf(SCHEMA, frame(message(4, [], 0))), { says: /Message 2.*unknown kind 4/ });
+  test('refuses messages of other kinds by their names', async () => {
+    const kinds = [
+      /Message 2.* is empty/,
+      /Message 2.* is a tensor/,
+      /Message 2.* is a sparse tensor/,
+      /unknown kind 6/,
+    ];
+    for (const [index, says] of kinds.entries()) {
+      const kind = index === 0 ? 0 : index + 3;
+      await assertRefused(streamOf(SCHEMA, frame(message(kind, [], 0))), { says });
+    }
   });
 
   test('refuses a metadata version that changes on the way', async () => {
