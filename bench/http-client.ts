@@ -11,18 +11,23 @@ export class BareClient {
   #resolve: ((status: number) => void) | undefined;
   #reject: ((error: Error) => void) | undefined;
 
-  private constructor(socket: Socket) {
+  #isPolling = false;
+
+  private constructor(socket: Socket, onRefusal: (refusal: string) => void) {
     this.#socket = socket;
-    const reader = new ReplyReader((status) => this.#resolve?.(status));
+    const reader = new ReplyReader((status, refusal) => {
+      if (refusal !== '' && !this.#isPolling) onRefusal(refusal);
+      this.#resolve?.(status);
+    });
     socket.on('data', (piece) => reader.take(piece));
     socket.on('error', (error) => this.#reject?.(error));
     socket.on('close', () => this.#reject?.(new Error('the connection was closed')));
   }
 
-  static async open(port: number): Promise<BareClient> {
+  static async open(port: number, onRefusal = printRefusal): Promise<BareClient> {
     const socket = connect({ port, host: '127.0.0.1', noDelay: true });
     await new Promise<void>((resolve, reject) => socket.once('connect', resolve).once('error', reject));
-    return new BareClient(socket);
+    return new BareClient(socket, onRefusal);
   }
 
   /** Sends bytes that are a whole request and gives the status of the reply, once all of it is there. */
@@ -38,10 +43,24 @@ export class BareClient {
     return reply;
   }
 
+  /** The same for a request that is refused until what it asks for is there. */
+  async poll(request: Buffer): Promise<number> {
+    this.#isPolling = true;
+    try {
+      return await this.send(request);
+    } finally {
+      this.#isPolling = false;
+    }
+  }
+
   close(): void {
     this.#reject = undefined;
     this.#socket.destroy();
   }
+}
+
+function printRefusal(refusal: string): void {
+  process.stderr.write(`${refusal}\n`);
 }
 
 export interface RequestParts {

@@ -1,19 +1,21 @@
+/** With the body of a refusal; else it is empty. */
+type OnReply = (status: number, refusal: string) => void;
+
 /**
- * Finds the end of HTTP/1.1 replies on one connection, with as little work as can be: bodies are counted, not kept, unless
- * the reply is a refusal.
+ * Finds the end of HTTP/1.1 replies on one connection, with as little work as can be: bodies are not kept, unless the
+ * reply is a refusal.
  */
 export class ReplyReader {
-  readonly #onReply: (status: number, bodyBytes: number) => void;
+  readonly #onReply: OnReply;
   #head = '';
   #status = 0;
   /** Bytes of the body, or of the present chunk with its line end, that are still to come. */
   #remaining = 0;
-  #bodyBytes = 0;
   #place: 'head' | 'body' | 'chunk-size' | 'chunk' | 'last-chunk' = 'head';
   #line = '';
   #refusal = '';
 
-  constructor(onReply: (status: number, bodyBytes: number) => void) {
+  constructor(onReply: OnReply) {
     this.#onReply = onReply;
   }
 
@@ -70,18 +72,15 @@ export class ReplyReader {
   #skip(piece: Buffer, at: number, done: () => void): number {
     const bytes = Math.min(this.#remaining, piece.length - at);
     this.#remaining -= bytes;
-    this.#bodyBytes += bytes;
     if (this.#status >= 400) this.#refusal += piece.toString('utf8', at, at + bytes);
     if (this.#remaining === 0) done();
     return at + bytes;
   }
 
   #finish(): void {
-    const [status, bytes] = [this.#status, this.#bodyBytes];
-    if (this.#refusal !== '') process.stderr.write(`${this.#refusal}\n`);
+    const refusal = this.#refusal.trim();
     this.#refusal = '';
-    this.#bodyBytes = 0;
     this.#place = 'head';
-    this.#onReply(status, bytes);
+    this.#onReply(this.#status, refusal);
   }
 }

@@ -27,5 +27,5 @@ export async function buildIndex(client: BareClient, table: string, index: objec
   const status = await client.send(jsonRequest(`/v1/table/${table}/create_index`, BENCH_KEY, index));
   if (status !== 202) return expectSuccess(status);
   const list = jsonRequest(`/v1/table/${table}/index/vec_idx/stats`, BENCH_KEY, {});
-  while ((await client.send(list)) !== 200) await sleep(500);
+  while ((await client.poll(list)) !== 200) await sleep(500);
 }
