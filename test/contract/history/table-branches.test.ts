@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { after, before, suite, test } from 'node:test';
+import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer } from '../../support/client.ts';
 import { ContractServer, updated } from '../contract-server.ts';
@@ -72,6 +73,29 @@ suite('a new branch', () => {
     assert.deepEqual([branches.child.parentBranch, branches.child.parentVersion], ['second', 3]);
     assert.deepEqual([branches['early/child'].parentBranch, branches['early/child'].parentVersion], ['second', 2]);
     assert.deepEqual([branches.plain.parentBranch, branches.plain.parentVersion], [undefined, 1]);
+  });
+
+  const skip = readEngineRelease().isFallback && 'seen in the main engine';
+  test('of a branch cannot use an index that both inherited, until it is built there again', { skip }, async () => {
+    const table = await pricedTable();
+    await done(table, 'create_scalar_index', { column: 'id', index_type: 'BTREE' });
+    await done(table, 'branches/create', { name: 'child' });
+    await done(table, 'branches/create', { name: 'grandchild', from_branch: 'child' });
+    const where = { branch: 'grandchild', predicate: 'id = 1' };
+    const requests = [
+      ['query', { branch: 'grandchild', filter: 'id = 1', k: 1, vector: [] }],
+      ['count_rows', where],
+      ['update', { ...where, updates: [['price', '5']] }],
+      ['delete', where],
+    ] as const;
+    for (const [operation, body] of requests) {
+      const answer = await ask(table, operation, body);
+      const detail = /cannot read an index of this branch.* Build the index again on the branch/;
+      assertRefused(answer, { status: 406, code: CODE.unsupported, detail });
+    }
+    assert.equal((await ask(table, 'delete', { ...where, branch: 'child' })).status, 200);
+    await done(table, 'create_scalar_index', { column: 'id', index_type: 'BTREE', branch: 'grandchild' });
+    for (const [operation, body] of requests) assert.equal((await ask(table, operation, body)).status, 200, operation);
   });
 
   test('changes without the main branch, and the main branch without it', async () => {

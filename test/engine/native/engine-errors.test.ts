@@ -156,6 +156,15 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
       return run(table.query());
     },
   ],
+  'branch-index-missing': [
+    async ({ root, connection, table }) => {
+      const branch = await (await table.branches()).create('b');
+      await branch.createIndex(Index.btree(), 'id');
+      await rm(join(root, 't.lance', 'tree', 'b', '_indices'), { recursive: true });
+      const opened = await connection.openTable('t', [], {});
+      return run(filtered(await (await opened.branches()).checkout('b', null), '(id = 1)'));
+    },
+  ],
   'data-missing': [
     async ({ root, table }) => {
       await rm(join(root, 't.lance', 'data'), { recursive: true });
