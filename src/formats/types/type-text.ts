@@ -67,7 +67,7 @@ export function formatType(type: DataType): string {
   if (DataType.isUnion(type)) return `union<${formatChildren(type.children)}>`;
   if (DataType.isInterval(type)) return `interval[${INTERVAL_UNITS[type.unit] ?? ''}]`;
   const named = Object.entries(PLAIN_TYPES).find(([, known]) => arrow.util.compareTypes(known, type));
-  return named?.[0] ?? String(type);
+  return named?.[0] ?? arrow.Type[type.typeId] ?? 'unknown';
 }
 
 function formatChildren(children: readonly Field[]): string {
