@@ -59,6 +59,9 @@ export interface Storage {
   /** The file of a tag or a branch. `undefined`: not there, or not as expected. */
   readRefFile(location: TableLocation, kind: 'tags' | 'branches', name: string): Promise<RefFile | undefined>;
 
+  /** To change a tag. Absent where the engine may do it, because no change can be late. */
+  readonly openTag?: (location: TableLocation, name: string) => Promise<TagFile>;
+
   /** The files of a table, to clone it or to be the clone. */
   openCloneFolder(location: TableLocation): CloneFolder;
   /** Removes all files of a table that no catalog knows. Nothing there is fine. */
@@ -182,6 +185,14 @@ export interface SchemaMetadataUpdate {
   readonly transactionId: string;
   /** Of the manifest. */
   readonly bytesMax: number;
+}
+
+/** A tag as it was read. Changes are refused with false when others have changed it since. */
+export interface TagFile {
+  readonly exists: boolean;
+  /** Creates or moves it. Refuses a version that does not exist. */
+  write(target: { readonly branch: string | undefined; readonly version: number }): Promise<boolean>;
+  remove(): Promise<boolean>;
 }
 
 export type RefFile = Readonly<Record<string, unknown>>;

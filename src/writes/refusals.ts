@@ -22,12 +22,19 @@ export function inDoubt(cause: unknown): ServiceError {
   });
 }
 
-/** For a change that no journal entry resolves, such as a tag: unless it was clearly refused, it may have been made. */
+/**
+ * For a change that no journal entry resolves, such as a tag: unless it was clearly refused, it may have been made. What
+ * conflicts with changes of others was not made.
+ */
 export function orInDoubt(error: unknown): unknown {
-  if (isClearRefusal(error)) return error;
+  const isConflict = error instanceof ServiceError && error.kind === 'ConcurrentModification';
+  return isConflict || isClearRefusal(error) ? error : changeUnknown(error);
+}
+
+export function changeUnknown(cause: unknown): ServiceError {
   return new ServiceError('ServiceUnavailable', 'It is not known whether the change was made.', {
     hint: 'Check before you send the request again.',
-    cause: error,
+    cause,
     retryAfterSeconds: 1,
     outcome: 'unknown',
   });

@@ -19,7 +19,7 @@ import { WriteQueues } from './queue/write-queues.ts';
 import { Fences } from './recovery/fences.ts';
 import { InDoubtWrites } from './recovery/in-doubt-writes.ts';
 import { findFault } from './recovery/verify.ts';
-import { orInDoubt } from './refusals.ts';
+import { changeUnknown, orInDoubt } from './refusals.ts';
 import { Inserts } from './uploads/inserts.ts';
 import type { RowsWrite } from './uploads/inserts.ts';
 import { Spool } from './uploads/spool.ts';
@@ -197,14 +197,24 @@ export class Writes {
     return this.queues.run(location, async () => runSynced(this.#settings.storages, location, work));
   }
 
-  /** As `exclusive`, for what nothing undoes or resolves: unless it was clearly refused, it may have been made. */
-  async change<Value>(table: TableRecord, work: () => Promise<Value>): Promise<Value> {
+  /**
+   * As `exclusive`, for what nothing undoes or resolves: unless it was clearly refused, it may have been made. The work
+   * confirms after it has read what its change depends on, right before the change.
+   */
+  async change<Value>(table: TableRecord, work: (confirm: () => Promise<void>) => Promise<Value>): Promise<Value> {
     return this.exclusive(table.location, async () => {
       await this.inDoubtWrites.own(table);
-      await this.#requireOwner(table);
-      return work().catch((error: unknown) => {
+      const { epoch } = await this.#settings.coordination.own(table);
+      const confirm = async (): Promise<void> => this.#requireEpoch(table, epoch);
+      await confirm();
+      const value = await work(confirm).catch((error: unknown) => {
         throw orInDoubt(error);
       });
+      // A new owner may already have removed what the change depends on.
+      await confirm().catch((error: unknown) => {
+        throw changeUnknown(error);
+      });
+      return value;
     });
   }
 
@@ -245,8 +255,12 @@ export class Writes {
 
   /** What is known of the lease may be outdated. */
   async #requireOwner(table: TableRecord): Promise<void> {
+    const { epoch } = await this.#settings.coordination.own(table);
+    await this.#requireEpoch(table, epoch);
+  }
+
+  async #requireEpoch(table: TableRecord, epoch: number): Promise<void> {
     const { coordination, catalog } = this.#settings;
-    const { epoch } = await coordination.own(table);
     try {
       await catalog.journal.requireOwner(table.id, epoch);
     } catch (error) {

@@ -225,6 +225,48 @@ suite('three nodes on one catalog and one store', { skip: NO_CLUSTERS }, () => {
     assert.equal(ok(changed), 0);
   });
 
+  test('what an owner that is paused past its lease does to tags does not undo later changes of another node', async () => {
+    const [a, b, c] = clients;
+    const late = await Promise.all(
+      (['update', 'create', 'delete'] as const).map(async (change) => {
+        const table = await createOwned(`tag-${change}`);
+        if (change !== 'create') ok(await a.post(`${table}/tags/create`, { tag: 'live', version: 1 }));
+        const method = change === 'delete' ? 'DELETE' : 'PUT';
+        const held = cluster.store.faults.hold({ method, path: new RegExp(`tag-${change}.*_refs/tags/live`) });
+        const body = change === 'delete' ? { tag: 'live' } : { tag: 'live', version: 1 };
+        const reply = a.post(`${table}/tags/${change}`, body);
+        await held.reached;
+        return { table, change, held, reply };
+      }),
+    );
+    cluster.node(0).pause();
+    for (const { table, change } of late) {
+      ok(await b.post(`${table}/tags/${change === 'create' ? 'create' : 'update'}`, { tag: 'live', version: 2 }));
+    }
+    for (const { held } of late) held.release();
+    cluster.node(0).resume();
+    for (const { table, change, reply } of late) {
+      const { status, text } = await reply;
+      assert.equal(status, change === 'create' ? 409 : 503, `${change}: ${text}`);
+      assert.match(text, /The tag \\"live\\" (?:already exists|was changed by another request)/);
+      assert.equal(ok(await c.post(`${table}/tags/version`, { tag: 'live' })).version, 2, change);
+    }
+  });
+
+  test('an owner that is paused past its lease does not report the change of a tag as made', async () => {
+    const table = await createOwned('tag-unknown');
+    const held = cluster.store.faults.hold({ method: 'PUT', path: /tag-unknown.*_refs\/tags\/live/ });
+    const late = clients[0].post(`${table}/tags/create`, { tag: 'live', version: 1 });
+    await held.reached;
+    cluster.node(0).pause();
+    ok(await clients[1].arrow(`${table}/insert`, sampleStream(1)));
+    held.release();
+    cluster.node(0).resume();
+    const { status, text } = await late;
+    assert.equal(status, 503, text);
+    assert.match(text, /not known whether/);
+  });
+
   test('a write without a key that its node could not record is not applied twice when it is sent again', async () => {
     const table = await createOwned('unrecorded');
     const body = { updates: [['id', 'id + 1000']] };

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
-import { isObjectRoot } from '../../model/table.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
 import type { TableLocation } from '../../model/table.ts';
+import type { TagFile } from '../../storage/storage.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTag, NativeTags } from '../native/native.ts';
 import type { OpenTables } from '../tables/open-tables.ts';
@@ -25,35 +26,61 @@ export interface NameWindow {
   readonly limit?: number | undefined;
 }
 
+/** Called right before a change that may be late on an object store; throws when another node owns the table by now. */
+type Confirm = () => Promise<void>;
+
+const ALWAYS: Confirm = async () => {};
+
 export function createTags(tables: OpenTables) {
   return {
     listTags: async (location: TableLocation, window: NameWindow) => listTags(tables, location, window),
     requireTag: async (location: TableLocation, name: string) => requireTag(tables, location, name),
-    createTag: async (target: WriteTarget, change: TagChange) => createTag(tables, target, change),
-    updateTag: async (target: WriteTarget, { tag, version }: TagChange) =>
-      useTags(tables, target, async (tags) => tags.update(tag, version)),
+    async createTag(target: WriteTarget, { tag, version }: TagChange, confirm = ALWAYS) {
+      const file = await openTag(tables, target, tag);
+      if (file === undefined) return useTags(tables, target, async (tags) => tags.create(tag, version));
+      if (file.exists) throw tagExists(tag);
+      await confirm();
+      if (!(await file.write({ branch: target.branch, version }))) throw tagExists(tag);
+    },
+    async updateTag(target: WriteTarget, { tag, version }: TagChange, confirm = ALWAYS) {
+      const file = await openTag(tables, target, tag);
+      if (file === undefined) return useTags(tables, target, async (tags) => tags.update(tag, version));
+      if (!file.exists) throw tagNotFound(tag);
+      await confirm();
+      if (!(await file.write({ branch: target.branch, version }))) throw tagChanged(tag);
+    },
     /** Returns the tag as it was. */
-    async removeTag(location: TableLocation, name: string) {
+    async removeTag(location: TableLocation, name: string, confirm = ALWAYS) {
+      const file = await openTag(tables, { location }, name);
       const tag = await requireTag(tables, location, name);
-      await useTags(tables, { location }, async (tags) => tags.delete(name));
+      await confirm();
+      if (file === undefined) await useTags(tables, { location }, async (tags) => tags.delete(name));
+      else if (!(await file.remove())) throw tagChanged(name);
       return tag;
     },
   };
 }
 
-/** An object store may keep the tag and lose its reply: the engine then sends it again, and finds that it exists. */
-async function createTag(tables: OpenTables, target: WriteTarget, { tag, version }: TagChange): Promise<void> {
+/** `undefined` where the engine changes tags. Refuses a branch that does not exist. */
+async function openTag(tables: OpenTables, target: TableRef, name: string): Promise<TagFile | undefined> {
   const { location } = target;
-  const storage = tables.storages.of(location.root);
-  const before = isObjectRoot(location.root) ? await storage.readRefFile(location, 'tags', tag) : undefined;
-  try {
-    await useTags(tables, target, async (tags) => tags.create(tag, version));
-  } catch (error) {
-    const isTaken = error instanceof ServiceError && error.kind === 'TableTagAlreadyExists';
-    if (!isTaken || !isObjectRoot(location.root) || before !== undefined) throw error;
-    const after = await storage.readRefFile(location, 'tags', tag);
-    if (after?.['version'] !== version) throw error;
-  }
+  const { openTag: open } = tables.storages.of(location.root);
+  if (open === undefined) return undefined;
+  await tables.usePrivate(target, async () => {});
+  return open(location, name);
+}
+
+function tagExists(name: string): ServiceError {
+  return new ServiceError('TableTagAlreadyExists', `The tag ${quoteForMessage(name)} already exists.`);
+}
+
+function tagNotFound(name: string): ServiceError {
+  return new ServiceError('TableTagNotFound', `The tag ${quoteForMessage(name)} was not found.`);
+}
+
+function tagChanged(name: string): ServiceError {
+  const message = `The tag ${quoteForMessage(name)} was changed by another request at the same time.`;
+  return new ServiceError('ConcurrentModification', message, { hint: 'Send the request again.', retryAfterSeconds: 1 });
 }
 
 export async function listTagTargets(tables: OpenTables, location: TableLocation): Promise<readonly Pin[]> {

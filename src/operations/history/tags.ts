@@ -66,8 +66,8 @@ export const deleteTag = defineTableOperation({
   replies: [json(ChangeReply, 'The transaction id of the change.')],
   async run(request, services) {
     const { location } = request.table;
-    return runChange(request, services, async () =>
-      services.engine.versions.removeTag(location, guardTagName(request.body.tag)),
+    return runChange(request, services, async (confirm) =>
+      services.engine.versions.removeTag(location, guardTagName(request.body.tag), confirm),
     );
   },
 });
@@ -84,8 +84,8 @@ function defineTagChange(method: 'createTag' | 'updateTag', operation: TagChange
       const { location } = request.table;
       const { version, branch } = request.body;
       const change = { tag: guardTagName(request.body.tag), version };
-      return runChange(request, services, async () => {
-        await services.engine.versions[method]({ location, branch }, change);
+      return runChange(request, services, async (confirm) => {
+        await services.engine.versions[method]({ location, branch }, change, confirm);
         return { version, branch };
       });
     },

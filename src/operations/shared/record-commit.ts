@@ -16,7 +16,7 @@ export function toCommitEntry({ caller, requestId, write }: RequestFacts, versio
 export async function runChange(
   request: TableRequest,
   services: Services,
-  work: () => Promise<Change>,
+  work: (confirm: () => Promise<void>) => Promise<Change>,
 ): Promise<Reply> {
   const { version, branch, fields, removedVersions } = await services.writes.change(request.table, work);
   const entry = { ...toCommitEntry(request, version), branch: branch === MAIN_BRANCH ? undefined : branch };

@@ -16,6 +16,7 @@ import { restoreVersion } from './restore-version.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { ObjectStores } from './object-stores.ts';
 import { createObjectFiles } from './submission-files.ts';
+import { openTag } from './tag-file.ts';
 
 /** A root on an object store: what it acknowledged is durable, and every object is written as a whole. */
 export function createObjectStorage(root: string, stores: ObjectStores): Storage {
@@ -64,6 +65,7 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
       const file = await store.get(joinKey(pathOf(location), refPath(kind, name)));
       return file === undefined ? undefined : readRef(file.toString('utf8'));
     },
+    openTag: async (location, name) => openTag(store, pathOf(location), name),
     openCloneFolder: (location) => createObjectCloneFolder(store, { ...base, path: pathOf(location) }),
     removeFolder: async (location) => removePrefix(store, pathOf(location)),
     removeManifests: async (paths) => store.remove(paths.map((path) => parseAddress(path).path)),

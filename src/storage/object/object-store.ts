@@ -13,6 +13,15 @@ export interface ObjectPart {
   readonly objectBytes: number;
 }
 
+/** What must hold when the store executes a request, as headers. */
+export type Condition = Readonly<Record<string, string>>;
+
+export interface FoundObject {
+  readonly content: Buffer;
+  /** That the object has not been replaced or removed since. */
+  readonly isUnchanged: Condition;
+}
+
 /** One bucket or container. Every call is tried again after transient faults, within bounds. */
 export interface ObjectStore {
   /** As an address, without a path: names the store in messages. */
@@ -33,6 +42,15 @@ export interface ObjectStore {
    * key must bring different contents.
    */
   putIfAbsent(key: string, content: Buffer): Promise<boolean>;
+  /** To change it. `undefined`: no such object. */
+  find(key: string): Promise<FoundObject | undefined>;
+  /**
+   * False: the condition does not hold, and nothing was changed. Contents must be unique, also because some stores derive
+   * conditions from them. A store that does not know such conditions, and says so, gets the request without.
+   */
+  putIf(key: string, content: Buffer, condition: Condition): Promise<boolean>;
+  /** As `putIf`. Some stores ignore conditions of removals. */
+  removeIf(key: string, condition: Condition): Promise<boolean>;
   /** By key, in the order of their bytes. */
   list(prefix: string, limit?: number): AsyncGenerator<StoredObject>;
   /** On the side of the store; the source may be in another bucket of the same store. */

@@ -4,12 +4,14 @@ import { parseAddress } from '../../../src/storage/object/address.ts';
 import { ObjectStores } from '../../../src/storage/object/object-stores.ts';
 import { startAzurite, withoutAzurite } from '../../support/azurite.ts';
 import { refusal } from '../../support/refusal.ts';
-import { checkObjects, checkTables } from './store-checks.ts';
+import { checkConditionalRemoval, checkObjects, checkTables } from './store-checks.ts';
 import { NO_OBJECT_STORES, collect, toObjectSettings } from './test-stores.ts';
 
 test('Azure Blob Storage holds objects and tables', { skip: NO_OBJECT_STORES || withoutAzurite }, async (t) => {
   const objects = toObjectSettings(await startAzurite(t, 'box'));
-  await checkObjects(new ObjectStores(objects).open(parseAddress('az://box')), 'box');
+  const store = new ObjectStores(objects).open(parseAddress('az://box'));
+  await checkObjects(store, 'box');
+  await checkConditionalRemoval(store);
   await checkTables(t, 'az://box/root', objects);
 });
 

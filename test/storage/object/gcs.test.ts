@@ -9,7 +9,7 @@ import { ObjectStores } from '../../../src/storage/object/object-stores.ts';
 import type { ObjectStore } from '../../../src/storage/object/object-store.ts';
 import { refusal } from '../../support/refusal.ts';
 import { S3Emulator } from '../../support/s3/s3-emulator.ts';
-import { checkObjects, checkTables } from './store-checks.ts';
+import { checkConditionalRemoval, checkObjects, checkTables } from './store-checks.ts';
 import { toObjectSettings } from './test-stores.ts';
 
 /** The contents of a service account's file, with the addresses of an emulator. */
@@ -26,6 +26,7 @@ test('Google Cloud Storage holds objects and tables', async (t) => {
   const emulator = await S3Emulator.start(t, { google: {} });
   const options = toOptions(emulator, { disable_oauth: true });
   await checkObjects(open(options), 'bucket');
+  await checkConditionalRemoval(open(options));
   await checkTables(t, 'gs://bucket/root', toObjectSettings({ storageOptions: options }));
   const commits = emulator.log.filter(({ path, method }) => method === 'PUT' && path.endsWith('.manifest'));
   assert.ok(

@@ -2,12 +2,13 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { refusal } from '../../support/refusal.ts';
 import { S3Emulator } from '../../support/s3/s3-emulator.ts';
-import { checkObjects, checkTables } from './store-checks.ts';
+import { checkConditionalRemoval, checkObjects, checkTables } from './store-checks.ts';
 import { collect, openStore, toObjectSettings } from './test-stores.ts';
 
 test('S3 holds objects under any key, and tables', async (t) => {
   const emulator = await S3Emulator.start(t);
   await checkObjects(openStore(emulator), 'bucket');
+  await checkConditionalRemoval(openStore(emulator));
   await checkTables(t, 's3://bucket/root', toObjectSettings(emulator));
 });
 
@@ -77,6 +78,44 @@ for (const fault of ['error-after', 'reset-after'] as const) {
     assert.equal(emulator.faults.left, 0);
   });
 }
+
+for (const fault of ['error-after', 'reset-after'] as const) {
+  test(`a conditional change whose reply was lost is resolved by reading the object (${fault})`, async (t) => {
+    const emulator = await S3Emulator.start(t);
+    const store = openStore(emulator);
+    for (const times of [1, 100]) {
+      await store.put('key', Buffer.from('before'));
+      const before = await store.find('key');
+      emulator.faults.add(fault, { method: 'PUT' }, times);
+      assert.equal(await store.putIf('key', Buffer.from('after'), before?.isUnchanged ?? {}), true);
+      emulator.faults.clear();
+      const after = await store.find('key');
+      emulator.faults.add(fault, { method: 'DELETE' }, times);
+      assert.equal(await store.removeIf('key', after?.isUnchanged ?? {}), true);
+      emulator.faults.clear();
+    }
+  });
+}
+
+test('a conditional change that may have been made, and replaced, is not reported as refused', async (t) => {
+  const emulator = await S3Emulator.start(t);
+  const store = openStore(emulator);
+  await store.put('key', Buffer.from('before'));
+  const before = await store.find('key');
+  emulator.faults.add('error-after', { method: 'PUT' });
+  const held = emulator.faults.hold({ method: 'PUT', skip: 1 });
+  const writing = store.putIf('key', Buffer.from('ours'), before?.isUnchanged ?? {});
+  await held.reached;
+  emulator.objects.put('bucket/key', Buffer.from('theirs'));
+  held.release();
+  await assert.rejects(writing, refusal('ServiceUnavailable', /cannot be reached/));
+  assert.equal((await store.get('key'))?.toString(), 'theirs');
+});
+
+test('a store that knows no conditions for changes is sent the change without', async (t) => {
+  const emulator = await S3Emulator.start(t, { refusesIfMatch: true });
+  await checkTables(t, 's3://bucket/root', toObjectSettings(emulator));
+});
 
 test('a conditional write that never got through is not reported as refused', async (t) => {
   const emulator = await S3Emulator.start(t);

@@ -1,10 +1,14 @@
 import assert from 'node:assert/strict';
 import type { TestContext } from 'node:test';
+import { connect } from '@lancedb/lancedb';
+import type { TableLocation } from '../../../src/model/table.ts';
 import { probeConditionalWrites } from '../../../src/storage/object/probe.ts';
 import type { ObjectSettings } from '../../../src/storage/object/object-stores.ts';
-import type { ObjectStore } from '../../../src/storage/object/object-store.ts';
+import type { FoundObject, ObjectStore } from '../../../src/storage/object/object-store.ts';
 import { toItems } from '../../engine/sample-tables.ts';
+import { refusal } from '../../support/refusal.ts';
 import { openWriteFixture } from '../../writes/write-fixture.ts';
+import type { WriteFixture } from '../../writes/write-fixture.ts';
 import { collect } from './test-stores.ts';
 
 const KEYS = ['plain', 'a b/c+d', "it's (1)*!", 'ü/✓', 'a&b<c>"d"', '100%', 'a=b?c#d'];
@@ -64,8 +68,40 @@ async function checkConditions(store: ObjectStore): Promise<void> {
   assert.equal(await store.putIfAbsent('key', Buffer.from('two')), false);
   assert.equal(await store.putIfAbsent('key', Buffer.from('one')), false);
   assert.equal((await store.get('key'))?.toString(), 'one');
+  await checkChanges(store);
   await probeConditionalWrites(store, 'probe');
   assert.deepEqual(await collect(store.list('probe')), []);
+}
+
+/** Of an object that others may change at the same time. */
+async function checkChanges(store: ObjectStore): Promise<void> {
+  assert.equal(await store.find('changed'), undefined);
+  await store.put('changed', Buffer.from('one'));
+  const one = await findObject(store);
+  assert.equal(await store.putIf('changed', Buffer.from('two'), one.isUnchanged), true);
+  assert.equal(await store.putIf('changed', Buffer.from('late'), one.isUnchanged), false);
+  assert.equal((await store.get('changed'))?.toString(), 'two');
+  const two = await findObject(store);
+  await store.remove(['changed']);
+  assert.equal(await store.putIf('changed', Buffer.from('late'), two.isUnchanged), false);
+  assert.equal(await store.get('changed'), undefined);
+}
+
+/** Not every store has them. */
+export async function checkConditionalRemoval(store: ObjectStore): Promise<void> {
+  await store.put('changed', Buffer.from('one'));
+  const one = await findObject(store);
+  await store.put('changed', Buffer.from('two'));
+  assert.equal(await store.removeIf('changed', one.isUnchanged), false);
+  assert.equal((await store.get('changed'))?.toString(), 'two');
+  assert.equal(await store.removeIf('changed', (await findObject(store)).isUnchanged), true);
+  assert.equal(await store.get('changed'), undefined);
+}
+
+async function findObject(store: ObjectStore): Promise<FoundObject> {
+  const found = await store.find('changed');
+  assert.ok(found !== undefined);
+  return found;
 }
 
 /** What the engine and the storage must do together below a root. */
@@ -92,6 +128,7 @@ export async function checkTables(t: TestContext, root: string, objects: ObjectS
   }
   await fixture.engine.versions.createTag({ location, branch: undefined }, { tag: 'first', version: 1 });
   assert.ok((await fixture.engine.versions.requireTag(location, 'first')).createdAt !== undefined);
+  await checkTags(fixture, location, objects);
   const target = fixture.location('clone');
   await fixture.writes.cloneTable(location, target, async () =>
     fixture.engine.lifecycle.clone({ ...fixture.state(), version: 2 }, target),
@@ -108,4 +145,53 @@ export async function checkTables(t: TestContext, root: string, objects: ObjectS
   assert.equal(await rowsOf('clone'), 20);
   await storage.removeFolder(target);
   assert.equal(await storage.hasDirectory('clone.lance'), false);
+}
+
+/** Tags of the service are those of the engine, and the other way round. */
+async function checkTags({ engine, storages }: WriteFixture, location: TableLocation, objects: ObjectSettings) {
+  const { versions } = engine;
+  const main = { location, branch: undefined };
+  const db = await connect(location.root, { storageOptions: { ...objects.options } });
+  const tags = await (await db.openTable(location.directory.replace(/\.lance$/, ''))).tags();
+  const describe = async (tag: string) => {
+    const file = (await storages.of(location.root).readRefFile(location, 'tags', tag)) ?? {};
+    const { createdAt, updatedAt, ...same } = file;
+    const times = [createdAt, updatedAt].map((time) => /T[\d:]{8}\.\d{9}Z$/.test(String(time)));
+    return { same, names: Object.keys(file), times, isNew: createdAt === updatedAt };
+  };
+  await versions.createTag(main, { tag: 'ours', version: 1 });
+  await tags.create('theirs', 1);
+  assert.deepEqual(await describe('ours'), await describe('theirs'));
+  await versions.updateTag(main, { tag: 'ours', version: 2 });
+  await tags.update('theirs', 2);
+  assert.deepEqual(await describe('ours'), await describe('theirs'));
+  await tags.update('ours', 3);
+  await versions.updateTag(main, { tag: 'theirs', version: 3 });
+  assert.deepEqual(await describe('ours'), await describe('theirs'));
+  const found = await tags.list();
+  assert.deepEqual([found['ours']?.version, found['theirs']?.version], [3, 3]);
+  await versions.createBranch({ ...main, version: 3 }, 'side');
+  await versions.updateTag({ location, branch: 'side' }, { tag: 'ours', version: 3 });
+  assert.equal((await versions.requireTag(location, 'ours')).branch, 'side');
+  await checkTagRefusals(versions, location);
+  for (const tag of ['ours', 'theirs']) await versions.removeTag(location, tag);
+  assert.deepEqual(Object.keys(await tags.list()), ['first']);
+  await versions.removeBranch(location, 'side');
+  db.close();
+}
+
+async function checkTagRefusals(versions: WriteFixture['engine']['versions'], location: TableLocation): Promise<void> {
+  const main = { location, branch: undefined };
+  const refusals = [
+    [versions.createTag(main, { tag: 'ours', version: 1 }), refusal('TableTagAlreadyExists', /The tag "ours" already/)],
+    [versions.createTag(main, { tag: 'new', version: 9 }), refusal('TableVersionNotFound', /no version 9 on this/)],
+    [versions.updateTag(main, { tag: 'ours', version: 9 }), refusal('TableVersionNotFound', /no version 9 on this/)],
+    [versions.updateTag(main, { tag: 'none', version: 1 }), refusal('TableTagNotFound', /The tag "none" was not/)],
+    [versions.removeTag(location, 'none'), refusal('TableTagNotFound', /The tag "none" was not/)],
+    [
+      versions.createTag({ location, branch: 'none' }, { tag: 'new', version: 1 }),
+      refusal('TableBranchNotFound', /The branch "none" was not/),
+    ],
+  ] as const;
+  await Promise.all(refusals.map(async ([change, expected]) => assert.rejects(change, expected)));
 }

@@ -3,6 +3,8 @@ import { createHash, randomUUID } from 'node:crypto';
 export interface S3Object {
   readonly content: Buffer;
   readonly tag: string;
+  /** Never used twice. */
+  readonly generation: number;
   readonly modifiedAt: Date;
 }
 
@@ -22,6 +24,7 @@ export interface ListRequest {
 /** The objects of all buckets, by `bucket/key`, in memory. */
 export class BucketObjects {
   readonly #objects = new Map<string, S3Object>();
+  #generation = 0;
   readonly #uploads = new Map<string, Upload>();
 
   get(path: string): S3Object | undefined {
@@ -30,7 +33,7 @@ export class BucketObjects {
 
   put(path: string, content: Buffer): S3Object {
     const tag = `"${createHash('md5').update(content).digest('hex')}"`;
-    const object = { content, tag, modifiedAt: new Date() };
+    const object = { content, tag, generation: (this.#generation += 1), modifiedAt: new Date() };
     this.#objects.set(path, object);
     return object;
   }

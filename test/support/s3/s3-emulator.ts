@@ -17,6 +17,8 @@ export interface S3EmulatorOptions {
   readonly ignoresConditions?: boolean;
   /** Checks conditions, but not atomically: writers that overlap all succeed. */
   readonly racesConditions?: boolean;
+  /** Knows If-None-Match only, and says so. */
+  readonly refusesIfMatch?: boolean;
   readonly latencyMilliseconds?: number;
   /** What one request copies; S3: 5 GiB. */
   readonly copyBytesMax?: number;
@@ -127,7 +129,9 @@ export class S3Emulator {
     if (method === 'POST' && path === '') return this.tokens.answer(request, body, CREDENTIALS);
     const denial = this.#findDenial(request, call);
     if (denial !== undefined) return toError(403, denial);
-    const isTaken = isConditional && this.objects.get(path) !== undefined;
+    const isRefused = this.#options.refusesIfMatch === true && request.headers['if-match'] !== undefined;
+    if (isRefused) return toError(501, 'NotImplemented');
+    const isTaken = (isConditional && this.objects.get(path) !== undefined) || this.#isChanged(request, path);
     if (this.#options.racesConditions === true) await sleep(RACE_MILLISECONDS);
     if (isTaken && this.#options.ignoresConditions !== true) return toError(412, 'PreconditionFailed');
     const { copyBytesMax = Infinity } = this.#options;
@@ -135,6 +139,14 @@ export class S3Emulator {
     const reply = answer(this.objects, { method, path, query: url.searchParams, headers, body, copyBytesMax });
     if (fault === 'error-after') return toError(500, 'InternalError');
     return fault === 'reset-after' ? 'reset' : reply;
+  }
+
+  /** The object is not the one that the request is for. */
+  #isChanged({ headers }: IncomingMessage, path: string): boolean {
+    const object = this.objects.get(path);
+    const { 'if-match': tag, 'x-goog-if-generation-match': generation = '0' } = headers;
+    if (this.#options.google !== undefined) return generation !== '0' && generation !== String(object?.generation);
+    return tag !== undefined && tag !== object?.tag;
   }
 
   #findDenial(

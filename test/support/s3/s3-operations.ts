@@ -73,8 +73,9 @@ function read(objects: BucketObjects, { path, headers }: S3Call): S3Reply {
   };
 }
 
-function described({ tag, modifiedAt }: S3Object) {
-  return { etag: tag, 'last-modified': modifiedAt.toUTCString(), 'accept-ranges': 'bytes' };
+function described({ tag, generation, modifiedAt }: S3Object) {
+  const identity = { etag: tag, 'x-goog-generation': generation };
+  return { ...identity, 'last-modified': modifiedAt.toUTCString(), 'accept-ranges': 'bytes' };
 }
 
 function list(objects: BucketObjects, { path, query }: S3Call): S3Reply {

@@ -78,7 +78,19 @@ function signShared({ method, url, headers, body }: VersionedRequest, account: s
   const { pathname, searchParams } = new URL(url);
   const length = body === undefined || body.length === 0 ? '' : String(body.length);
   const at = (name: string): string => headers[name] ?? '';
-  const standard = ['', '', length, '', at('content-type'), '', '', '', at('if-none-match'), '', at('range')];
+  const standard = [
+    '',
+    '',
+    length,
+    '',
+    at('content-type'),
+    '',
+    '',
+    at('if-match'),
+    at('if-none-match'),
+    '',
+    at('range'),
+  ];
   const own = Object.entries(headers)
     .filter(([name]) => name.startsWith('x-ms-'))
     .toSorted(([one], [other]) => (one < other ? -1 : 1))

@@ -3,11 +3,11 @@ import pLimit from 'p-limit';
 import type { PartedContent } from '../../clone/clone-folder.ts';
 import { PART_BYTES, passParts } from '../../clone/parts.ts';
 import { storeMisconfigured, storeRefused } from '../object-store.ts';
-import type { CopySource, ObjectStore, StoredObject } from '../object-store.ts';
+import type { Condition, CopySource, ObjectStore, StoredObject } from '../object-store.ts';
 import { findAzureSign, findSas } from './azure-signature.ts';
 import { StoreHttp, encodeKey, encodeQuery } from './http.ts';
 import type { HttpSettings } from './http.ts';
-import { HttpStore } from './http-store.ts';
+import { HttpStore, toCondition } from './http-store.ts';
 import type { OptionReader } from './options.ts';
 import { findElements, findText, requireText } from './xml.ts';
 
@@ -52,6 +52,7 @@ const COPY_PAUSES_MAX = 7200;
 /** https://learn.microsoft.com/rest/api/storageservices/operations-on-blobs */
 class AzureContainer extends HttpStore implements ObjectStore {
   protected readonly putHeaders = { 'x-ms-blob-type': 'BlockBlob' };
+  protected readonly removeHeaders = { 'x-ms-delete-snapshots': 'include' };
   protected readonly ifAbsent = { 'if-none-match': '*' };
   protected readonly partBytes = PART_BYTES;
   readonly #settings: ContainerSettings;
@@ -63,6 +64,10 @@ class AzureContainer extends HttpStore implements ObjectStore {
 
   get name(): string {
     return `az://${this.#settings.container}`;
+  }
+
+  protected ifUnchanged(headers: Headers): Condition {
+    return toCondition('if-match', headers.get('etag'));
   }
 
   async *list(prefix: string, limit = Infinity): AsyncGenerator<StoredObject> {
@@ -110,7 +115,7 @@ class AzureContainer extends HttpStore implements ObjectStore {
   }
 
   async remove(keys: readonly string[]): Promise<void> {
-    const headers = { 'x-ms-delete-snapshots': 'include' };
+    const headers = this.removeHeaders;
     await pLimit(CONCURRENT_MAX).map([...keys], async (key) =>
       this.send({ method: 'DELETE', url: this.url(key), headers }, [202, 404]),
     );

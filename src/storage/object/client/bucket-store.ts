@@ -3,10 +3,10 @@ import pLimit from 'p-limit';
 import { PART_BYTES } from '../../clone/parts.ts';
 import type { PartedContent } from '../../clone/clone-folder.ts';
 import { storeRefused } from '../object-store.ts';
-import type { CopySource, ObjectStore, StoredObject } from '../object-store.ts';
+import type { Condition, CopySource, ObjectStore, StoredObject } from '../object-store.ts';
 import { encodeKey, encodeQuery } from './http.ts';
 import type { StoreHttp, StoreReply, StoreRequest } from './http.ts';
-import { HttpStore } from './http-store.ts';
+import { HttpStore, toCondition } from './http-store.ts';
 import { copyInParts, uploadInParts } from './multipart.ts';
 import { escapeXml, findElements, findText, requireText } from './xml.ts';
 
@@ -15,7 +15,11 @@ export interface Dialect {
   /** Of headers, such as `x-amz-`. */
   readonly headerPrefix: string;
   /** Makes a PUT fail with 412 when the object exists. */
-  readonly ifAbsent: Readonly<Record<string, string>>;
+  readonly ifAbsent: Condition;
+  /** Of a reply: identifies this content of the object. */
+  readonly identityHeader: string;
+  /** Of a request: makes it fail with 412 when the object has another identity. */
+  readonly conditionHeader: string;
   /** Deletes up to a thousand objects with one request. */
   readonly hasBulkRemoval: boolean;
   /** Larger objects are copied in parts. */
@@ -38,6 +42,7 @@ const CONCURRENT_MAX = 16;
 /** A bucket of S3, of a compatible store, or of Google Cloud Storage. */
 export class BucketStore extends HttpStore implements ObjectStore {
   protected readonly putHeaders = {};
+  protected readonly removeHeaders = {};
   readonly #settings: BucketSettings;
 
   constructor(settings: BucketSettings) {
@@ -45,8 +50,13 @@ export class BucketStore extends HttpStore implements ObjectStore {
     this.#settings = settings;
   }
 
-  protected get ifAbsent(): Readonly<Record<string, string>> {
+  protected get ifAbsent(): Condition {
     return this.#settings.dialect.ifAbsent;
+  }
+
+  protected ifUnchanged(headers: Headers): Condition {
+    const { identityHeader, conditionHeader } = this.#settings.dialect;
+    return toCondition(conditionHeader, headers.get(identityHeader));
   }
 
   get name(): string {

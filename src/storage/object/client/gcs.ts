@@ -11,6 +11,8 @@ import type { OptionReader } from './options.ts';
 const DIALECT: Dialect = {
   headerPrefix: 'x-goog-',
   ifAbsent: { 'x-goog-if-generation-match': '0' },
+  identityHeader: 'x-goog-generation',
+  conditionHeader: 'x-goog-if-generation-match',
   hasBulkRemoval: false,
   copyBytesMax: Infinity,
 };

@@ -1,7 +1,8 @@
 import { ServiceError } from '../../../errors/service-error.ts';
 import type { PartedContent } from '../../clone/clone-folder.ts';
 import { passParts } from '../../clone/parts.ts';
-import type { ObjectPart } from '../object-store.ts';
+import { storeUnreachable } from '../object-store.ts';
+import type { Condition, FoundObject, ObjectPart } from '../object-store.ts';
 import type { StoreHttp, StoreReply, StoreRequest } from './http.ts';
 
 /** What one object is asked for, which is the same for all stores. */
@@ -16,7 +17,11 @@ export abstract class HttpStore {
   /** Headers of a PUT of an object. */
   protected abstract readonly putHeaders: Readonly<Record<string, string>>;
   /** Makes a PUT fail when the object exists. */
-  protected abstract readonly ifAbsent: Readonly<Record<string, string>>;
+  protected abstract readonly ifAbsent: Condition;
+  /** Makes a PUT or DELETE fail when the object is not the one that came with these headers. */
+  protected abstract ifUnchanged(headers: Headers): Condition;
+  /** Headers of a DELETE of an object. */
+  protected abstract readonly removeHeaders: Readonly<Record<string, string>>;
 
   /** Larger objects are uploaded in parts. */
   protected abstract readonly partBytes: number;
@@ -61,12 +66,52 @@ export abstract class HttpStore {
     return resolveCreated(put, async () => this.get(key), content);
   }
 
+  async find(key: string): Promise<FoundObject | undefined> {
+    const { status, headers, body } = await this.send({ method: 'GET', url: this.url(key) }, [200, 404]);
+    return status === 404 ? undefined : { content: body, isUnchanged: this.ifUnchanged(headers) };
+  }
+
+  async putIf(key: string, content: Buffer, condition: Condition): Promise<boolean> {
+    const request = { method: 'PUT', url: this.url(key), headers: this.putHeaders, body: content } as const;
+    return this.#sendIf(request, condition, async () => (await this.get(key))?.equals(content) === true);
+  }
+
+  async removeIf(key: string, condition: Condition): Promise<boolean> {
+    const request = { method: 'DELETE', url: this.url(key), headers: this.removeHeaders } as const;
+    return this.#sendIf(request, condition, async () => (await this.get(key)) === undefined);
+  }
+
+  /** Whether the request was executed; throws when that is not known. */
+  async #sendIf(request: StoreRequest, condition: Condition, isDone: () => Promise<boolean>): Promise<boolean> {
+    const conditional = { ...request, headers: { ...request.headers, ...condition } };
+    let reply: StoreReply;
+    try {
+      reply = await this.send(conditional, [...EXECUTED, 404, 412, NOT_IMPLEMENTED]);
+      if (reply.status === NOT_IMPLEMENTED) reply = await this.send(request, [...EXECUTED, 404]);
+    } catch (error) {
+      if (await isDone()) return true;
+      throw error;
+    }
+    if (EXECUTED.has(reply.status)) return true;
+    if (!reply.isRepeated) return false;
+    if (await isDone()) return true;
+    throw storeUnreachable(new Error('A request without a reply may have been executed, and its result replaced.'));
+  }
+
   protected async send(request: StoreRequest, expected: readonly number[]): Promise<StoreReply> {
     return this.#http.send(request, expected);
   }
 }
 
 const CREATED: ReadonlySet<number> = new Set([200, 201]);
+const EXECUTED: ReadonlySet<number> = new Set([200, 201, 202, 204]);
+/** S3, for a condition that a request of this kind cannot have. */
+const NOT_IMPLEMENTED = 501;
+
+/** None for a store that does not identify its objects. */
+export function toCondition(header: string, identity: string | null): Condition {
+  return identity === null ? {} : { [header]: identity };
+}
 
 /**
  * Whether a conditional PUT created the object. When an attempt may have been executed without a reply, a refusal says

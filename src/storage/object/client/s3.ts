@@ -14,6 +14,8 @@ const GiB = 2 ** 30;
 const DIALECT: Dialect = {
   headerPrefix: 'x-amz-',
   ifAbsent: { 'if-none-match': '*' },
+  identityHeader: 'etag',
+  conditionHeader: 'if-match',
   hasBulkRemoval: true,
   copyBytesMax: 5 * GiB,
 };
