@@ -68,7 +68,7 @@ export function defineConnectedCommand<Client>(definition: ClientCommand<Client>
       } catch (error) {
         const { startAdvice = START_ADVICE, advice } = definition;
         return report(error, session, (failure) =>
-          failure instanceof ConnectionError ? startAdvice : (advice?.(failure) ?? adviceOn(failure, found)),
+          failure instanceof ConnectionError ? startAdvice : (advice?.(failure) ?? adviceOn(failure, found, given)),
         );
       } finally {
         await found.close?.();
@@ -115,10 +115,21 @@ const NAMESPACE_ADVICE =
 
 const DATABASE_ADVICE = 'Run "tiltyard database list" to list them, or "tiltyard database create NAME" to create one.';
 
+/** The commands that list what was not found. */
+const LISTS: ReadonlyMap<number | undefined, string> = new Map([
+  [ERROR_KINDS.TableIndexNotFound.code, 'index list'],
+  [ERROR_KINDS.TableTagNotFound.code, 'tag list'],
+  [ERROR_KINDS.TableBranchNotFound.code, 'branch list'],
+  [ERROR_KINDS.TableVersionNotFound.code, 'versions'],
+]);
+
 function adviceOn(
   { code, status, hint, message }: ClientError,
   { credential }: Pick<FoundServer, 'credential'>,
+  { names: [table = 'TABLE'] }: Given,
 ): string | undefined {
+  const list = hint === undefined ? LISTS.get(code) : undefined;
+  if (list !== undefined) return `Run "tiltyard ${list} ${table}" to list them.`;
   if (code === ERROR_KINDS.TableNotFound.code && hint === undefined) return 'Run "tiltyard tables" to list the tables.';
   if (code === ERROR_KINDS.NamespaceNotFound.code && hint === undefined) {
     // Databases have the same code.

@@ -27,6 +27,6 @@ export async function loadDemo(client: ApiClient): Promise<boolean> {
     if (job !== undefined) await waitForJob(client, job);
   }
   // A change to look at in the history of the table.
-  await updateRows(client, GALLERY, { updates: [['price', 'price * 0.8']], predicate: "palette = 'dusk'" });
+  await updateRows(client, GALLERY, { updates: [['price', 'price * 0.5']], predicate: "palette = 'dusk'" });
   return true;
 }

@@ -1,4 +1,5 @@
 import { defined } from '../../client/api-client.ts';
+import type { ClientError } from '../../client/client-error.ts';
 import { alterColumns, dropColumns, updateFieldMetadata } from '../../client/columns.ts';
 import { addColumns, startBackfill } from '../../client/views.ts';
 import type { AddColumnsBody, AlterColumnsBody } from '../../wire/columns.ts';
@@ -31,6 +32,7 @@ export const columnCommands: readonly Command[] = [
       'column add orders state --expression "\'new\'"',
       'column add orders note --type string',
     ],
+    advice: adviseOnType,
     async run(session, name = '') {
       const { client, table, given } = session;
       const column = readNewColumn(given, name);
@@ -64,6 +66,7 @@ export const columnCommands: readonly Command[] = [
     about: `Rewrites the column with another type, ${TYPE_HELP}. A value that does not fit the new type is refused, and nothing changes.`,
     options: [BRANCH_OPTION],
     examples: ['column type orders id int64', 'column type pictures vector float16[768]'],
+    advice: adviseOnType,
     run: async (session, path = '', type = '') =>
       alter(session, { path, data_type: toDataType(type) }, `Changed ${path} of ${showPath(session.table)} to ${type}`),
   }),
@@ -123,6 +126,10 @@ function readNewColumn(given: Given, name: string): AddColumnsBody['new_columns'
   }
   if (given.has('fill') && computed === undefined) throw new UsageError('--fill needs --computed.');
   return { name, ...defined({ computed, expression, data_type: type === undefined ? undefined : toDataType(type) }) };
+}
+
+function adviseOnType({ message }: ClientError): string | undefined {
+  return message.includes('.data_type ') ? `Give a type ${TYPE_HELP}.` : undefined;
 }
 
 /**

@@ -77,7 +77,7 @@ function headPairs({ described, stats, maintenance }: Facts): readonly Pair[] {
   if (maintenance !== undefined) {
     const { reasons } = maintenance.would_do;
     const work = reasons.map((reason) => WORK[reason] ?? reason);
-    const todo = work.length === 0 ? 'nothing to do' : `a run would ${work.join(', ')}`;
+    const todo = work.length === 0 ? 'nothing to do' : `a run would ${new Intl.ListFormat('en').format(work)}`;
     pairs.push(['maintenance', `${maintenance.state}, ${todo}`]);
   }
   const texts = Object.entries({ ...described.metadata, ...described.properties });

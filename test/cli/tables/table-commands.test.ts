@@ -303,6 +303,28 @@ test('travels between versions, tags and branches', async () => {
   assert.deepEqual(Object.keys((await json('tag', 'list', 'orders')).tags), ['start']);
 });
 
+test('a missing index, tag, branch or version, or an unknown type, comes with what to do', async () => {
+  const errorOf = async (...argv: readonly string[]): Promise<string> => withoutColours((await run(argv)).err);
+  assert.match(
+    await errorOf('index', 'drop', 'orders', 'none'),
+    /hint: Run "tiltyard index list orders" to list them\.$/m,
+  );
+  assert.match(
+    await errorOf('tag', 'delete', 'orders', 'none'),
+    /hint: Run "tiltyard tag list orders" to list them\.$/m,
+  );
+  assert.match(
+    await errorOf('branch', 'delete', 'orders', 'none', '--yes'),
+    /hint: Run "tiltyard branch list orders" to list them\.$/m,
+  );
+  assert.match(
+    await errorOf('versions', 'restore', 'orders', '999', '--yes'),
+    /hint: Run "tiltyard versions orders" to list them\.$/m,
+  );
+  assert.match(await errorOf('column', 'type', 'orders', 'id', 'int7'), /hint: Give a type such as int64, string, /);
+  assert.match(await errorOf('column', 'add', 'orders', 'x', '--type', 'int7'), /hint: Give a type such as int64, /);
+});
+
 test('switches managed versioning on and off', async () => {
   await client.arrow('/v1/table/shared/create', sampleStream(2));
   assert.equal(await done('managed', 'shared', 'on'), 'Managed versioning of shared is on.\n');
