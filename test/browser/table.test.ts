@@ -354,8 +354,13 @@ test('versions are travelled to, compared, tagged, branched from and restored', 
 test('an index is built with progress, shows its coverage, and is dropped', { skip: noBrowser }, async () => {
   await open('?tab=indexes');
   await page.getByRole('button', { name: 'Build an index' }).click();
+  await page.getByLabel('Column').selectOption('embedding');
+  await page.getByLabel('Type').selectOption('IVF_PQ');
+  await page.getByLabel('Partitions').fill('many');
+  await page.getByText('Enter a whole number.').waitFor();
+  assert.equal(await page.getByRole('button', { name: 'Build', exact: true }).isDisabled(), true);
   await page.getByLabel('Column').selectOption('price');
-  await page.getByLabel('Kind').selectOption('BTREE');
+  await page.getByLabel('Type').selectOption('BTREE');
   await takePicture(page, 'build-index');
   await page.getByRole('button', { name: 'Build', exact: true }).click();
   const card = page.getByRole('article', { name: 'price_idx' });

@@ -41,8 +41,15 @@ interface ErrorWords {
   readonly requestId?: string | undefined;
 }
 
-/** Shorter than the titles that the interface prescribes. */
-const TITLES: Readonly<Record<number, string>> = { 401: 'Not signed in', 404: 'Not found' };
+/** Clearer than the titles that the interface prescribes, such as 409 "The namespace has been concurrently modified". */
+const TITLES: Readonly<Record<number, string>> = {
+  400: 'Invalid request',
+  401: 'Not signed in',
+  403: 'Not allowed',
+  404: 'Not found',
+  409: 'Conflict',
+  503: 'Not available',
+};
 
 export function wordsOf(error: unknown): ErrorWords {
   if (error instanceof ClientError) {

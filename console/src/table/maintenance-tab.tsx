@@ -6,7 +6,7 @@ import type { DescribeMaintenanceReply } from '../../../src/wire/maintenance.ts'
 import { useClient } from '../api.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
-import { formatAgo, formatBytes, formatCount, formatMilliseconds } from '../parts/format.ts';
+import { formatAgo, formatBytes, formatCount, formatCountOf, formatMilliseconds } from '../parts/format.ts';
 import { Badge, Meter, Skeleton } from '../parts/states.tsx';
 import { toast } from '../parts/toasts.tsx';
 import { useLoad, useTask } from '../parts/use-load.ts';
@@ -70,6 +70,8 @@ const REASONS: Readonly<Record<string, string>> = {
   index: 'update indexes',
 };
 
+const LIST = new Intl.ListFormat('en');
+
 function Facts({ state }: { readonly state: DescribeMaintenanceReply }): JSX.Element {
   const todo = [
     ...state.would_do.reasons.map((reason) => REASONS[reason] ?? reason),
@@ -80,7 +82,7 @@ function Facts({ state }: { readonly state: DescribeMaintenanceReply }): JSX.Ele
     ['Size', formatBytes(state.total_bytes)],
     ['Fragments', formatCount(state.num_fragments)],
     ['Small fragments', formatCount(state.num_small_fragments)],
-    ['Deleted rows', `about ${formatCount(state.num_deleted_rows)}`],
+    ['Deleted rows', state.num_deleted_rows === 0 ? '0' : `about ${formatCount(state.num_deleted_rows)}`],
     ['Commits since the last run', formatCount(state.commits)],
   ];
   return (
@@ -94,7 +96,7 @@ function Facts({ state }: { readonly state: DescribeMaintenanceReply }): JSX.Ele
         ))}
       </dl>
       <p>
-        <strong>A run now would</strong> {todo.length === 0 ? 'change nothing.' : `${todo.join(', ')}.`}
+        <strong>A run now would</strong> {todo.length === 0 ? 'change nothing.' : `${LIST.format(todo)}.`}
       </p>
     </>
   );
@@ -106,11 +108,19 @@ function LastRun({ run }: { readonly run: DescribeMaintenanceReply['last_run'] }
     <section>
       <h2>Last run</h2>
       <p class="muted">
-        {formatAgo(run.ended_ms)}, in {formatMilliseconds(run.milliseconds)}
-        {run.lost_to_writer ? '; another writer committed first, so nothing was done' : ''}. Fragments: −
-        {formatCount(run.fragments_removed)} +{formatCount(run.fragments_added)}. Old versions removed:{' '}
-        {formatCount(run.versions_removed)} ({formatBytes(run.bytes_removed)}).
+        Ran {formatAgo(run.ended_ms)}, in {formatMilliseconds(run.milliseconds)}. {outcomeOf(run)}
       </p>
     </section>
   );
+}
+
+function outcomeOf(run: NonNullable<DescribeMaintenanceReply['last_run']>): string {
+  if (run.lost_to_writer) return 'Another writer committed first, so nothing was done.';
+  const merged = `${formatCountOf(run.fragments_removed, 'fragment')} merged into ${formatCount(run.fragments_added)}`;
+  const versions = formatCountOf(run.versions_removed, 'old version');
+  const done = [
+    ...(run.fragments_removed > 0 ? [merged] : []),
+    ...(run.versions_removed > 0 ? [`${versions} removed (${formatBytes(run.bytes_removed)})`] : []),
+  ];
+  return done.length === 0 ? 'No fragments to merge and no old versions to remove.' : `${LIST.format(done)}.`;
 }

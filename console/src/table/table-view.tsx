@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { useEffect, useRef } from 'preact/hooks';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { useClient } from '../api.ts';
 import { TABS, loadHash, readAt, readRowsPage, readTab, tableHash } from '../links.ts';
@@ -40,10 +41,16 @@ export function TableView({ table, database, query }: TableViewProps): JSX.Eleme
     [client, table.join('/'), at.version, at.branch, at.tag],
   );
   useDocumentTitle(table.at(-1) ?? '');
+  const tabs = useRef<HTMLElement>(null);
+  // On a phone the tabs are wider than the screen.
+  useEffect(() => {
+    const current = tabs.current?.querySelector('[aria-current]');
+    current?.scrollIntoView({ block: 'nearest', inline: 'nearest' });
+  }, [tab]);
   return (
     <div class="page table-page">
       <TableHead path={table} database={database} query={query} table={value} />
-      <nav class="tabs" aria-label="Parts of the table">
+      <nav ref={tabs} class="tabs" aria-label="Parts of the table">
         {TABS.map((each) => (
           <a
             key={each}

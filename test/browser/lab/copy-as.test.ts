@@ -112,7 +112,7 @@ suite('copy as code', { skip: noBrowser }, () => {
     await page.getByRole('button', { name: /Build/ }).first().click();
     const form = page.getByRole('dialog', { name: 'Build an index' });
     await form.getByLabel('Column').selectOption('price');
-    await form.getByLabel('Kind').selectOption('BTREE');
+    await form.getByLabel('Type').selectOption('BTREE');
     await form.getByRole('button', { name: 'Copy as code' }).click();
     const reply = await runCurl(await copied());
     assert.equal(reply.index_name, 'price_idx');

@@ -56,6 +56,11 @@ suite('comparing versions', { skip: noBrowser }, () => {
     await becomes(async () => page.locator('.before-after del').allInnerTexts(), ['4.5', '6']);
     await becomes(async () => page.locator('.before-after ins').allInnerTexts(), ['1000', '1000']);
     await becomes(async () => page.locator('tr.diff-removed').count(), 1);
+    const heads = await page.getByRole('columnheader').allInnerTexts();
+    assert.deepEqual(
+      heads.slice(0, 3).map((text) => text.split(/\s/)[0]),
+      ['Change', 'id', 'price'],
+    );
     assert.deepEqual(await auditPage(page), []);
     await takePicture(page, 'diff');
     assert.match(page.url(), /from=1&to=3$/);

@@ -7,6 +7,7 @@ import type { Browser } from '../../support/browser.ts';
 import { Client } from '../../support/client.ts';
 import { openConsole } from '../../support/console-page.ts';
 import { auditPage, findOverflow } from '../../support/page-audit.ts';
+import { becomes } from '../../support/page-state.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -182,6 +183,20 @@ suite('changing columns, and materialized views', { skip: noBrowser }, () => {
     const button = page.getByRole('button', { name: 'Edit', exact: true });
     await button.waitFor();
     assert.ok((await button.isDisabled()) || (await button.getAttribute('aria-disabled')) === 'true');
+  });
+
+  test('at the width of a phone the open tab of a table is in view', async () => {
+    await page.setViewportSize({ width: 390, height: 800 });
+    try {
+      await open('table/items?tab=maintenance');
+      const isInView = async (): Promise<boolean> => {
+        const box = await page.getByRole('link', { name: 'Maintenance', exact: true }).boundingBox();
+        return box !== null && box.x + box.width <= 390;
+      };
+      await becomes(isInView, true);
+    } finally {
+      await page.setViewportSize({ width: 1280, height: 800 });
+    }
   });
 
   test('at the width of a phone columns and views can be changed', async () => {

@@ -33,6 +33,7 @@ export function BuildIndexDialog({ table, onStarted, onClose }: BuildIndexDialog
   const field = fields.find(({ path }) => path === column)?.field;
   const kinds = field === undefined ? [] : kindsFor(field);
   const kind = kinds.find((each) => each.type === type);
+  const hasFault = kind?.parameters.some((each) => findFault(each, values[each.name]) !== undefined) === true;
   const toBody = (): CreateIndexBody => ({
     column,
     ...(kind === undefined ? {} : { index_type: kind.type }),
@@ -45,7 +46,13 @@ export function BuildIndexDialog({ table, onStarted, onClose }: BuildIndexDialog
     onStarted({ id: reply.job_id, name: reply.index_name });
   };
   return (
-    <FormDialog title="Build an index" action="Build" isReady={field !== undefined} onSubmit={start} onClose={onClose}>
+    <FormDialog
+      title="Build an index"
+      action="Build"
+      isReady={field !== undefined && !hasFault}
+      onSubmit={start}
+      onClose={onClose}
+    >
       <SelectField
         label="Column"
         value={column}
@@ -53,7 +60,7 @@ export function BuildIndexDialog({ table, onStarted, onClose }: BuildIndexDialog
         onChange={setColumn}
       />
       <SelectField
-        label="Kind"
+        label="Type"
         value={kind?.type ?? ''}
         options={[AUTOMATIC, ...kinds.map((each) => ({ value: each.type, label: each.label }))]}
         onChange={setType}
@@ -105,9 +112,21 @@ function ParameterField({ parameter, value, onChange }: ParameterFieldProps): JS
       );
     case 'number':
       return (
-        <TextField label={label} value={value ?? ''} onChange={onChange} hint={hint} placeholder="automatic" isNumber />
+        <TextField
+          label={label}
+          value={value ?? ''}
+          onChange={onChange}
+          hint={hint}
+          fault={findFault(parameter, value)}
+          placeholder="automatic"
+          isNumber
+        />
       );
   }
+}
+
+function findFault({ kind }: Parameter, value = ''): string | undefined {
+  return kind === 'number' && !/^\d*$/.test(value.trim()) ? 'Enter a whole number.' : undefined;
 }
 
 /** The engine chooses parameters that were not entered. */

@@ -83,7 +83,7 @@ export function IndexesTab({ table, onChanged }: TabProps): JSX.Element {
           onConfirm={drop}
           onClose={() => setDropped(undefined)}
         >
-          <p>Searches that used it will read every row. You can build it again.</p>
+          <p>Queries that used it will read every row. You can build it again.</p>
         </ConfirmDialog>
       )}
     </div>

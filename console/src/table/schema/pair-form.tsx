@@ -26,7 +26,7 @@ export function PairForm({ owner, pairs, name, onSave, onClose }: PairFormProps)
   useLayoutEffect(() => form.current?.querySelector('input')?.select(), []);
   const task = useTask(async () => {
     if (name !== undefined && value === before) return onClose(name);
-    if (key === '') throw new Error('Enter a key.');
+    if (key === '') throw new Error('Enter a name.');
     if (name === undefined && pairs.has(key)) throw new Error(`There is already a key ${key}.`);
     await onSave({ [key]: value });
     onClose(key);

@@ -26,6 +26,7 @@ const KINDS = { added: 'good', removed: 'bad', changed: 'warn' } as const;
 /** One line per row; a changed cell has the value before and after. Enter shows it in full. */
 export function DiffRows({ table, rows }: DiffRowsProps): JSX.Element {
   const [opened, setOpened] = useState<Opened>();
+  const edited = new Set(rows.flatMap((row) => row.changed ?? []));
   const typeOf = (name: string) => table.schema.fields.find((field) => field.name === name)?.type;
   const open = (row: RowDifference, { id }: GridColumn<RowDifference>): void => {
     if (id === CHANGE) return;
@@ -41,7 +42,10 @@ export function DiffRows({ table, rows }: DiffRowsProps): JSX.Element {
     <>
       <DataGrid
         label="Rows that differ"
-        columns={[changeColumn(), ...columnNames(rows).map((name) => columnOf(name, typeOf(name)))]}
+        columns={[
+          changeColumn(),
+          ...columnNames(rows, edited).map((name) => columnOf(name, typeOf(name), edited.has(name))),
+        ]}
         rows={rows}
         keyOf={(_row, index) => String(index)}
         rowClass={({ change }) => `diff-${change}`}
@@ -60,13 +64,14 @@ export function DiffRows({ table, rows }: DiffRowsProps): JSX.Element {
   );
 }
 
-/** Of both versions, those of the later one first. */
-function columnNames(rows: readonly RowDifference[]): readonly string[] {
+/** The key, then the columns that changed, then the others: those of the later version first. */
+function columnNames(rows: readonly RowDifference[], edited: ReadonlySet<string>): readonly string[] {
   const names = new Set<string>();
   const add = (row: JsonRow | undefined): void => {
     for (const name of Object.keys(row ?? {})) names.add(name);
   };
   for (const { key } of rows) add(key);
+  for (const name of edited) names.add(name);
   for (const { after } of rows) add(after);
   for (const { before } of rows) add(before);
   return [...names];
@@ -83,12 +88,12 @@ function changeColumn(): GridColumn<RowDifference> {
 
 type Type = Parameters<typeof typeText>[0] | undefined;
 
-function columnOf(name: string, type: Type): GridColumn<RowDifference> {
+function columnOf(name: string, type: Type, hasChanges: boolean): GridColumn<RowDifference> {
   return {
     id: name,
     label: name,
     ...(type === undefined ? {} : { note: typeText(type) }),
-    width: type !== undefined && (isVector(type) || isText(type)) ? 280 : 180,
+    width: hasChanges || (type !== undefined && (isVector(type) || isText(type))) ? 280 : 180,
     align: type !== undefined && isNumber(type) ? 'right' : 'left',
     render: ({ key, before, after, changed }) =>
       changed?.includes(name) === true ? (
