@@ -8,6 +8,7 @@ import type { EngineParts } from '../parts.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
 import type { MergeSource } from '../workarounds/merge-index.ts';
 import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
+import { findIndexes } from '../workarounds/branch-indexes.ts';
 import { planCrossedUpdate } from '../updates/crossed-update.ts';
 import { UpdatePlan } from '../updates/update.ts';
 import type { UpdateRequest } from '../updates/update.ts';
@@ -95,8 +96,8 @@ function planRestore({ tables, limits }: EngineParts, target: WriteTarget, versi
 
 function planDropIndex(name: string): CommitPlan<object> {
   return planChange(['drop-index'], async ({ native }) => {
-    const indexes = await engineCall(async () => native.listIndices());
-    if (!indexes.some((index) => index.name === name)) {
+    const indexes = await findIndexes(native);
+    if (indexes !== undefined && !indexes.some((index) => index.name === name)) {
       throw new ServiceError('TableIndexNotFound', `The table has no index ${quoteForMessage(name)}.`);
     }
     return async () => {

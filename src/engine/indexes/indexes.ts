@@ -9,6 +9,7 @@ import type { EngineParts } from '../parts.ts';
 import { runToEnd } from '../queries/result-batches.ts';
 import { readSchema, readVersion } from '../tables/table-handle.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
+import { findIndexes } from '../workarounds/branch-indexes.ts';
 import { fitIndex } from './index-fit.ts';
 import { toIndexDescription, toIndexStatistics, toNativeIndex } from './native-index.ts';
 import { openSample } from './search-sample.ts';
@@ -63,8 +64,8 @@ async function openBuild(parts: EngineParts, target: WriteTarget) {
 async function fitRequest(native: NativeTable, request: IndexRequest): Promise<IndexSpec> {
   const rows = await engineCall(async () => native.countRows());
   const spec = fitIndex(request, await readSchema(native), rows);
-  const indexes = await listIndexes(native);
-  const same = indexes.find(({ name }) => name === request.name);
+  const indexes = await findIndexes(native);
+  const same = indexes?.map(toIndexDescription).find(({ name }) => name === request.name);
   if (same === undefined) return spec;
   const isOnColumn = same.columns.length === 1 && same.columns[0] === formatFieldPath(request.column);
   if (isOnColumn && request.replace) return spec;

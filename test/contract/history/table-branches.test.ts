@@ -98,6 +98,31 @@ suite('a new branch', () => {
     for (const [operation, body] of requests) assert.equal((await ask(table, operation, body)).status, 200, operation);
   });
 
+  test('of a branch can replace or drop inherited indexes of every kind', { skip }, async () => {
+    const table = await server.table({ stream: sampleStream(300) });
+    const indexes = [
+      { column: 'vec', index_type: 'IVF_FLAT' },
+      { column: 'name', index_type: 'FTS' },
+    ];
+    for (const index of indexes) await done(table, 'create_index', index);
+    await done(table, 'branches/create', { name: 'child' });
+    for (const branch of ['replaced', 'dropped']) {
+      await done(table, 'branches/create', { name: branch, from_branch: 'child' });
+      const search = { branch, vector: { single_vector: [1, 2, 3, 4] }, k: 1 };
+      const match = { branch, full_text_query: { string_query: { query: '7', columns: ['name'] } }, vector: [], k: 1 };
+      for (const body of [search, match]) assert.equal((await ask(table, 'query', body)).status, 406);
+      for (const { column, index_type } of indexes) {
+        if (branch === 'replaced') await done(table, 'create_index', { column, index_type, branch });
+        else await done(table, `index/${column}_idx/drop?branch=${branch}`, {});
+      }
+      assert.equal((await ask(table, 'query', search)).status, 200);
+      const left = (await ask(table, 'index/list', { branch })).json.indexes.length;
+      assert.equal(left, branch === 'replaced' ? 2 : 0);
+      if (branch === 'replaced') assert.equal((await ask(table, 'query', match)).status, 200);
+      else assert.equal((await ask(table, `index/name_idx/drop?branch=${branch}`)).status, 404);
+    }
+  });
+
   test('changes without the main branch, and the main branch without it', async () => {
     const table = await pricedTable();
     await done(table, 'branches/create', { name: 'trial' });

@@ -1,0 +1,18 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { engineCall } from '../native/engine-errors.ts';
+import type { NativeTable } from '../native/native.ts';
+
+type NativeIndexes = Awaited<ReturnType<NativeTable['listIndices']>>;
+
+/**
+ * Seen in @lancedb/lancedb 0.39.0: a branch of a branch looks in the folder of its parent for indexes that both inherited.
+ * One of them on full text fails the whole list, but each can still be replaced or dropped by its name. `undefined` then.
+ */
+export async function findIndexes(native: NativeTable): Promise<NativeIndexes | undefined> {
+  try {
+    return await engineCall(async () => native.listIndices());
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === 'Unsupported') return undefined;
+    throw error;
+  }
+}
