@@ -5,8 +5,8 @@ import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { fillShop } from '../support/console.ts';
 import { openConsole } from '../support/console-page.ts';
-import { CONSOLE_VIEWS, PRODUCTS } from '../support/console-views.ts';
-import { auditDrawings, auditFocus, auditPage } from '../support/page-audit.ts';
+import { PRODUCTS } from '../support/console-views.ts';
+import { auditDrawings, auditPage } from '../support/page-audit.ts';
 import { becomes, whenSettled } from '../support/page-state.ts';
 import { ADMIN_KEY, startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
@@ -27,7 +27,7 @@ const PANELS: readonly (readonly [name: string, address: string, button: string,
     'metadata in place',
     `${PRODUCTS}?tab=schema`,
     'Add metadata to price',
-    '[aria-label="Name of new metadata of price"]',
+    'tr:has([aria-label="Name of new metadata of price"])',
   ],
   ['a query as code', 'lab/shop/products?search=vector', 'Copy as code', DIALOG],
   ['saved and recent queries', 'lab/shop/products?search=vector', 'Queries', POPOVER],
@@ -53,17 +53,6 @@ suite('for those who use a keyboard or a screen reader, or see less well', { ski
     await browser.page.goto(`${server.url}/ui/#/${address}`);
   };
 
-  for (const [name, address, sign] of CONSOLE_VIEWS) {
-    test(`${name}: the Tab key goes through all controls, and the focus is seen`, async () => {
-      const { page } = browser;
-      await open(address);
-      await page.locator(sign).first().waitFor();
-      const { unseen, stops } = await auditFocus(page);
-      assert.deepEqual(unseen, []);
-      assert.ok(stops > 5, `${stops} stops of the Tab key`);
-    });
-  }
-
   test('a plan: the words on a step can be read, whatever its share of the time is', async () => {
     const { page } = browser;
     await open('lab/shop/products?search=vector&tab=plan&filter=price+%3E+5');
@@ -84,7 +73,7 @@ suite('for those who use a keyboard or a screen reader, or see less well', { ski
       await whenSettled(page);
       await opener.click();
       await page.locator(panel).first().waitFor();
-      assert.deepEqual(await auditPage(page), []);
+      assert.deepEqual(await auditPage(page, panel), []);
     });
   }
 

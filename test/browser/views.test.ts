@@ -6,7 +6,7 @@ import { Client } from '../support/client.ts';
 import { fillShop, takeScreenshot } from '../support/console.ts';
 import { openConsole } from '../support/console-page.ts';
 import { CONSOLE_VIEWS } from '../support/console-views.ts';
-import { auditPage, findOverflow, findSmallTargets } from '../support/page-audit.ts';
+import { auditFocus, auditPage, findOverflow, findSmallTargets } from '../support/page-audit.ts';
 import { becomes } from '../support/page-state.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
@@ -41,19 +41,28 @@ suite('every view on a phone, a tablet and a desk', { skip: noBrowser }, () => {
   };
 
   for (const [name, address, sign] of CONSOLE_VIEWS) {
-    test(`${name}: nothing scrolls sideways but tables, no accessibility rule is broken, and fingers find their targets`, async () => {
-      const { page } = browser;
-      await page.goto('about:blank');
-      for (const screen of SCREENS) {
-        await page.setViewportSize(screen);
-        await page.goto(`${server.url}/ui/#/${address}`);
-        await page.locator(sign).first().waitFor();
-        await takePictures(name, screen.width);
-        assert.deepEqual(await findOverflow(page), [], `${screen.width} px`);
-        // A tablet has the parts of a phone and of a desk.
-        if (screen.width !== 768) assert.deepEqual(await auditPage(page), [], `${screen.width} px`);
-        if (screen === SCREENS[0]) assert.deepEqual(await findSmallTargets(page), []);
-      }
+    suite(name, () => {
+      before(async () => browser.page.goto('about:blank'));
+
+      test('nothing scrolls sideways but tables, no accessibility rule is broken, and fingers find their targets', async () => {
+        const { page } = browser;
+        for (const screen of SCREENS) {
+          await page.setViewportSize(screen);
+          await page.goto(`${server.url}/ui/#/${address}`);
+          await page.locator(sign).first().waitFor();
+          await takePictures(name, screen.width);
+          assert.deepEqual(await findOverflow(page), [], `${screen.width} px`);
+          // A tablet has the parts of a phone and of a desk.
+          if (screen.width !== 768) assert.deepEqual(await auditPage(page), [], `${screen.width} px`);
+          if (screen === SCREENS[0]) assert.deepEqual(await findSmallTargets(page), []);
+        }
+      });
+
+      test('the Tab key goes through all controls, and the focus is seen', async () => {
+        const { unseen, stops } = await auditFocus(browser.page);
+        assert.deepEqual(unseen, []);
+        assert.ok(stops > 5, `${stops} stops of the Tab key`);
+      });
     });
   }
 

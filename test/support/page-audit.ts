@@ -19,17 +19,18 @@ const ONLY_VIOLATIONS = { resultTypes: ['violations'], selectors: false };
 
 const RUN = (
   options: object,
-): string => `axe.run({ exclude: ${JSON.stringify(ALIKE)} }, ${JSON.stringify({ rules: OFF, ...ONLY_VIOLATIONS, ...options })}).then(({ violations }) =>
+  within: string | undefined,
+): string => `axe.run(${JSON.stringify({ exclude: ALIKE, ...(within && { include: [within] }) })}, ${JSON.stringify({ rules: OFF, ...ONLY_VIOLATIONS, ...options })}).then(({ violations }) =>
   violations.flatMap(({ id, help, nodes }) => nodes.map(({ html }) => id + ': ' + help + ': ' + html.slice(0, 160))))`;
 
 const SCHEMES = ['light', 'dark'] as const;
 type Scheme = (typeof SCHEMES)[number];
 
-/** What in the page, or in its open dialog, fails a rule of axe-core, in each colour scheme. */
-export async function auditPage(page: Page): Promise<readonly string[]> {
+/** What in the page, in its open dialog or in one element fails a rule of axe-core, in each colour scheme. */
+export async function auditPage(page: Page, within?: string): Promise<readonly string[]> {
   return inBothSchemes(page, async (scheme) =>
     // The other rules do not depend on colours.
-    runAxe(page, { runOnly: scheme === 'light' ? RULES : { type: 'rule', values: ['color-contrast'] } }),
+    runAxe(page, { runOnly: scheme === 'light' ? RULES : { type: 'rule', values: ['color-contrast'] } }, within),
   );
 }
 
@@ -52,9 +53,9 @@ async function inBothSchemes(
   return found;
 }
 
-async function runAxe(page: Page, options: object): Promise<readonly string[]> {
+async function runAxe(page: Page, options: object, within: string | undefined): Promise<readonly string[]> {
   if (await page.evaluate('window.axe === undefined')) await page.evaluate(`${AXE}\n;0`);
-  return (await page.evaluate(RUN(options))) as readonly string[];
+  return (await page.evaluate(RUN(options, within))) as readonly string[];
 }
 
 /** The boxes that may scroll sideways: everything else has to fit. */
@@ -103,7 +104,7 @@ const LOOK = `(() => {
   }).join('|');
   const focused = looks();
   element.blur();
-  return { name: element.outerHTML.slice(0, 120), isSeen: focused !== looks() };
+  return { name: element.cloneNode().outerHTML.slice(0, 120), isSeen: focused !== looks() };
 })()`;
 
 /** The stops of the Tab key whose focus cannot be seen; and how many stops there are. */
