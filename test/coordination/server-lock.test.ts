@@ -13,6 +13,7 @@ import { sampleStream } from '../support/arrow-tables.ts';
 import { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { ADMIN_KEY, startServer } from '../support/server.ts';
+import type { TestServer } from '../support/server.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { mountSmallDisk, remount } from '../support/small-disk.ts';
@@ -28,6 +29,13 @@ async function newFolder(t: TestContext): Promise<string> {
 async function start(t: TestContext, folder: string, flags: readonly string[] = []): Promise<ServerProcess> {
   const server = await startServerProcess(folder, flags);
   t.after(async () => server.stop());
+  return server;
+}
+
+/** In this process: what only has to hold the locks. */
+async function hold(t: TestContext, folder: string, flags: readonly string[] = []): Promise<TestServer> {
+  const server = await startServer({ folder, flags });
+  t.after(async () => server.close());
   return server;
 }
 
@@ -73,17 +81,17 @@ test('a second server on the same folder ends and names the first, which is not 
 
 test('two servers with a data folder each cannot share a storage root', async (t) => {
   const [one, other, root] = [await newFolder(t), await newFolder(t), await newFolder(t)];
-  await start(t, one, [`--storage-root=${root}`]);
+  await hold(t, one, [`--storage-root=${root}`]);
   await assert.rejects(startServerProcess(other, [`--storage-root=${root}`, BRIEF]), /storage root .* is in use by/);
 });
 
 test('two servers cannot use storage roots one of which is inside the other', async (t) => {
   const [one, other, root] = [await newFolder(t), await newFolder(t), await newFolder(t)];
   const [outer, inner] = [`--storage-root=${root}`, `--storage-root=${join(root, 'inner')}`];
-  const first = await start(t, one, [outer]);
+  const first = await hold(t, one, [outer]);
   await assert.rejects(startServerProcess(other, [inner, BRIEF]), /storage root .*inner is in use by/);
-  await first.stop();
-  await start(t, other, [inner]);
+  await first.close();
+  await hold(t, other, [inner]);
   await createDatabase(one, 'sales', join(root, 'inner'));
   await assert.rejects(startServerProcess(one, [outer, BRIEF]), /storage root .*inner is in use by/);
 });
@@ -92,20 +100,20 @@ test('a storage root that is a symbolic link to another one of the same server i
   const [folder, elsewhere] = [await newFolder(t), await newFolder(t)];
   await symlink(folder, join(elsewhere, 'link'));
   await createDatabase(folder, 'sales', join(elsewhere, 'link'));
-  await start(t, folder);
+  await hold(t, folder);
 });
 
 test('two servers cannot share a catalog', async (t) => {
   const [one, other] = [await newFolder(t), await newFolder(t)];
   const catalog = `--catalog-file=${join(await newFolder(t), 'catalog.db')}`;
-  await start(t, one, [catalog]);
+  await hold(t, one, [catalog]);
   await assert.rejects(startServerProcess(other, [catalog, BRIEF]), /catalog .*catalog\.db is in use by/);
 });
 
 test('the storage root of every database belongs to one server', async (t) => {
   const [one, other, root] = [await newFolder(t), await newFolder(t), await newFolder(t)];
   await createDatabase(one, 'sales', root);
-  await start(t, one);
+  await hold(t, one);
   await assert.rejects(startServerProcess(other, [`--storage-root=${root}`, BRIEF]), /storage root .* is in use by/);
   await createDatabase(other, 'shop', root);
   await assert.rejects(startServerProcess(other, [BRIEF]), /storage root .* is in use by/);
@@ -113,10 +121,8 @@ test('the storage root of every database belongs to one server', async (t) => {
 
 test('a database that is created while the server runs is written by one server only', async (t) => {
   const [one, other, root] = [await newFolder(t), await newFolder(t), await newFolder(t)];
-  const owner = await startServer({ folder: one });
-  t.after(async () => owner.close());
-  const server = await startServer({ folder: other });
-  t.after(async () => server.close());
+  const owner = await hold(t, one);
+  const server = await hold(t, other);
   for (const data of [one, other]) await createDatabase(data, 'sales', root);
   const sales = { 'x-lancedb-database': 'sales' };
   const created = await new Client(owner.url).arrow('/v1/table/t/create', sampleStream(1), sales);
