@@ -13,7 +13,7 @@ import { parseType, formatType } from '../../src/formats/types/type-text.ts';
 import { valuesOf } from '../../src/formats/types/values-of.ts';
 import { writeRows } from '../../src/formats/write-rows.ts';
 
-const RUNS = 30;
+const RUNS = 12;
 
 const integer = (bits: number, signed: boolean) =>
   signed
