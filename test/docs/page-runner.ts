@@ -73,7 +73,7 @@ export async function startPage(python: string, prepared?: Prepared): Promise<Pa
       const code = block.code.replaceAll(DOCUMENTED_ADDRESS, server.url);
       const shows = `export SHOWS_REFUSAL=${block.refused ?? ''}`;
       const command = await commandFor({ folder, name: `block-${count}`, language: block.language, code, shows });
-      const { stdout } = await run('bash', ['-c', command], {
+      const { stdout } = await run('bash', ['--norc', '-c', command], {
         cwd: folder,
         env,
         timeout: BLOCK_TIMEOUT_MS,
