@@ -12,7 +12,8 @@ export async function startService(options: TestServerOptions = {}): Promise<Tes
 
 async function startNodes({ flags = [], env }: TestServerOptions): Promise<TestService> {
   const folder = await mkdtemp(join(tmpdir(), 'tiltyard-nodes-'));
-  const cluster = await Cluster.start({ folder, flags, ...(env && { env }) });
+  // No node is killed here: rare heartbeats will do.
+  const cluster = await Cluster.start({ folder, flags, leaseSeconds: 10, ...(env && { env }) });
   const { catalogUrl, store, balancer } = cluster;
   const storage = [`--storage-root=${cluster.root}`, `--storage-options=${JSON.stringify(store.storageOptions)}`];
   return {
