@@ -116,10 +116,11 @@ function LastRun({ run }: { readonly run: DescribeMaintenanceReply['last_run'] }
 
 function outcomeOf(run: NonNullable<DescribeMaintenanceReply['last_run']>): string {
   if (run.lost_to_writer) return 'Another writer committed first, so nothing was done.';
-  const merged = `${formatCountOf(run.fragments_removed, 'fragment')} merged into ${formatCount(run.fragments_added)}`;
+  const { fragments_removed: removed, fragments_added: added } = run;
+  const merged = removed === added ? 'rewritten' : `merged into ${formatCount(added)}`;
   const versions = formatCountOf(run.versions_removed, 'old version');
   const done = [
-    ...(run.fragments_removed > 0 ? [merged] : []),
+    ...(removed > 0 ? [`${formatCountOf(removed, 'fragment')} ${merged}`] : []),
     ...(run.versions_removed > 0 ? [`${versions} removed (${formatBytes(run.bytes_removed)})`] : []),
   ];
   return done.length === 0 ? 'No fragments to merge and no old versions to remove.' : `${LIST.format(done)}.`;

@@ -109,9 +109,10 @@ function maintenanceText(name: string, result: object): string {
   if (fields.get('lost_to_writer') === true)
     return `${name} was not optimized: a concurrent write came first. Try again.\n`;
   const done: string[] = [];
-  if (figure('fragments_removed') > 0) {
-    done.push(`${countOf(figure('fragments_removed'), 'fragment')} merged into ${figure('fragments_added')}`);
-  }
+  const [removed, added] = [figure('fragments_removed'), figure('fragments_added')];
+  // Fragments without deleted rows replace as many that have some.
+  if (removed > 0)
+    done.push(`${countOf(removed, 'fragment')} ${removed === added ? 'rewritten' : `merged into ${added}`}`);
   if (figure('versions_removed') > 0) {
     done.push(`${countOf(figure('versions_removed'), 'old version')} removed, ${formatBytes(figure('bytes_removed'))}`);
   }
