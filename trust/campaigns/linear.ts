@@ -86,7 +86,8 @@ async function record(
     const key = random(KEYS);
     histories[key]?.push(await act({ client, table, key, value: serial + 1, kind: pickKind(random) }));
   });
-  await requireOk(client.post(`/v1/table/${table}/drop`, {}));
+  // To save space: whether it is known to be dropped says nothing about the history.
+  await attempt(client.post(`/v1/table/${table}/drop`, {}));
   return histories;
 }
 

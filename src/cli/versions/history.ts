@@ -7,11 +7,14 @@ import {
   listBranches,
   listTags,
   listVersions,
+  operationWords,
+  readCommits,
   restoreTable,
   updateTag,
 } from '../../client/history.ts';
 import { describeTable, listIndexes } from '../../client/tables.ts';
 import { formatCount } from '../../plans/format-figure.ts';
+import type { Transaction } from '../../wire/history/transactions.ts';
 import { defineTableCommand } from '../client-command.ts';
 import type { TableCommand } from '../client-command.ts';
 import { EXIT, UsageError } from '../command.ts';
@@ -23,12 +26,22 @@ import { drawTable } from '../show/draw-table.ts';
 import { formatMoment, visibleText } from '../show/text.ts';
 
 const LIMIT_DEFAULT = 20;
-const VERSION_HEADS = [{ number: 'version' }, 'committed', { number: 'rows' }, { number: 'fragments' }, 'tags'];
+const VERSION_HEADS = [
+  { number: 'version' },
+  'committed',
+  'change',
+  'by',
+  { number: 'rows' },
+  { number: 'fragments' },
+  'tags',
+];
 
 export const versionCommands: readonly Command[] = [
   defineTableCommand({
     words: ['versions'],
     summary: 'list the versions of a table, latest first',
+    about: `Lists the versions of a table, latest first, with the change that created each and the name of the key or client, or
+the principal, that made it. Both are empty for versions of programs that write past the server.`,
     options: [{ name: 'limit', short: 'k', value: 'N', help: 'number of versions (default 20)' }, BRANCH_OPTION],
     examples: ['versions orders', 'versions orders --branch trial -k 5'],
     async run({ client, table, given, canvas }) {
@@ -38,9 +51,11 @@ export const versionCommands: readonly Command[] = [
         listVersions(client, table, { ...on, limit }),
         listTags(client, table),
       ]);
+      const commits = await readCommits(client, table, { versions, branch: on.branch });
       const rows = versions.map(({ version, timestamp_millis: time, metadata }) => [
         String(version),
         formatMoment(time),
+        ...changeText(commits.get(version)),
         countText(metadata['total_rows']),
         countText(metadata['total_fragments']),
         Object.keys(tags)
@@ -96,6 +111,11 @@ function namesText(noun: string, all: readonly string[] = [], kept: readonly str
   if (names.length === 0) return [];
   const plural = noun === 'index' ? 'indexes' : `${noun}s`;
   return [`the ${names.length === 1 ? noun : plural} ${names.join(', ')}`];
+}
+
+function changeText(commit: Transaction | undefined): readonly [string, string] {
+  if (commit === undefined) return ['', ''];
+  return [operationWords(commit), visibleText(commit.caller_name ?? commit.caller)];
 }
 
 function countText(count: string | undefined): string {

@@ -290,7 +290,7 @@ test('travels between versions, tags and branches', async () => {
   assert.match(await done('branch', 'list', 'orders'), /^trial +main +1 /m);
   await done('delete', 'orders', '--all', '--branch', 'trial');
   assert.equal((await json('query', 'orders', '--branch', 'trial')).rows.length, 0);
-  assert.match(await done('versions', 'orders', '-k', '100'), /^ +1 +\S+ \S+Z +400 +1 +start$/m);
+  assert.match(await done('versions', 'orders', '-k', '100'), /^ +1 +\S+ \S+Z +created +\S+ +400 +1 +start$/m);
   assert.match(
     await done('versions', 'restore', 'orders', '1'),
     /^Restored version 1 of orders as version \d+\.\nIt does not have the indexes name_idx, price_chosen: version \d+ still does\.\n$/,

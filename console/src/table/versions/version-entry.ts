@@ -58,28 +58,3 @@ function numberIn({ metadata }: TableVersionShape, name: string): number | undef
   const text = metadata[name];
   return text === undefined || !/^\d+$/.test(text) ? undefined : Number(text);
 }
-
-const WORDS: Readonly<Record<string, string>> = {
-  create_table: 'created',
-  overwrite_table: 'overwritten',
-  clone_table: 'cloned',
-  insert_into_table: 'rows added',
-  merge_insert_into_table: 'rows merged',
-  update_table: 'rows updated',
-  delete_from_table: 'rows deleted',
-  update_field_metadata: 'field metadata changed',
-  update_table_schema_metadata: 'schema metadata changed',
-  create_table_index: 'index built',
-  drop_table_index: 'index dropped',
-  restore_table: 'restored',
-  alter_table_add_columns: 'columns added',
-  alter_table_alter_columns: 'columns changed',
-  alter_table_drop_columns: 'columns dropped',
-  create_materialized_view: 'view created',
-  refresh_materialized_view: 'view refreshed',
-  maintain_table: 'maintained',
-};
-
-export function operationWords({ operation }: Transaction): string {
-  return WORDS[operation] ?? operation.replaceAll('_', ' ');
-}

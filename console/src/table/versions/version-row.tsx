@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { operationWords } from '../../../../src/client/history.ts';
 import { tableHash } from '../../links.ts';
 import { Button } from '../../parts/button.tsx';
 import { callerText } from '../../parts/caller-name.ts';
@@ -10,7 +11,6 @@ import { branchOf } from '../described-table.ts';
 import type { DescribedTable } from '../described-table.ts';
 import { comparisonHash } from './diff/diff-state.ts';
 import { usePermissions } from '../../who.tsx';
-import { operationWords } from './version-entry.ts';
 import type { VersionEntry } from './version-entry.ts';
 
 export type VersionAction =

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
-import { listVersions } from '../../../../src/client/history.ts';
+import { listVersions, readCommits } from '../../../../src/client/history.ts';
 import { useClient } from '../../api.ts';
 import { Button } from '../../parts/button.tsx';
 import { ErrorBox } from '../../parts/error-box.tsx';
@@ -10,7 +10,6 @@ import { Popover } from '../../parts/popover.tsx';
 import { Skeleton } from '../../parts/states.tsx';
 import { useLoad } from '../../parts/use-load.ts';
 import { go } from '../../router.ts';
-import { readCommits } from './commits.ts';
 import { comparisonHash, readComparison } from './diff/diff-state.ts';
 import type { Side } from './diff/diff-state.ts';
 import { DiffView } from './diff/diff-view.tsx';
@@ -129,10 +128,7 @@ function useEntries(table: DescribedTable, limit: number) {
   return useLoad(async (): Promise<readonly VersionEntry[]> => {
     const { branch } = at;
     const versions = await listVersions(client, path, { limit, ...(branch === undefined ? {} : { branch }) });
-    const [newest, oldest] = [versions[0]?.timestamp_millis ?? 0, versions.at(-1)?.timestamp_millis ?? 0];
-    // Readers of the table may lack access to the feed: show versions without operations.
-    const commits = await readCommits(client, path, { oldest, newest, branch }).catch(() => new Map());
-    return toEntries(versions, commits, table);
+    return toEntries(versions, await readCommits(client, path, { versions, branch }), table);
   }, [client, path.join('/'), at.branch, table, limit]);
 }
 
