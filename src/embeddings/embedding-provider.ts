@@ -51,23 +51,27 @@ export function createOpenAiProvider({ url, apiKey }: ProviderSettings, limits: 
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   };
   return async ({ model, text, dimensions }, closed) => {
-    const timeout = AbortSignal.timeout(timeoutSeconds * 1000);
+    // Not `AbortSignal.timeout`: inside of `AbortSignal.any`, Node 20 may discard it before it fires.
+    const late = new AbortController();
+    const timer = setTimeout(() => late.abort(), timeoutSeconds * 1000);
     try {
       const response = await fetch(`${url}/embeddings`, {
         method: 'POST',
         headers,
         body: JSON.stringify({ model, input: [text], dimensions }),
         redirect: 'manual',
-        signal: AbortSignal.any([timeout, closed]),
+        signal: AbortSignal.any([late.signal, closed]),
       });
       await requireSuccess(response);
       return toVector(await readBounded(response, replyBytesMax));
     } catch (error) {
       if (error instanceof ProviderFailure) throw error;
-      if (timeout.aborted) {
+      if (late.signal.aborted) {
         throw new ProviderFailure('timeout', `did not respond within ${timeoutSeconds} s`, { cause: error });
       }
       throw new ProviderFailure('unreachable', 'cannot be reached', { cause: error });
+    } finally {
+      clearTimeout(timer);
     }
   };
 }

@@ -65,11 +65,14 @@ export function createWebhookSender({ allowHttp, allowedNetworks, timeoutSeconds
       const address = bare(target.hostname);
       if (isIP(address) !== 0 && !mayReach(address)) return { error: NOT_PUBLIC };
       const send = target.protocol === 'https:' ? requestHttps : requestHttp;
+      // Not `AbortSignal.timeout`: inside of `AbortSignal.any`, Node 20 may discard it before it fires.
+      const late = new AbortController();
+      const timer = setTimeout(() => late.abort(), timeoutSeconds * 1000);
       const request = send(target, {
         method: 'POST',
         agent: false,
         lookup,
-        signal: AbortSignal.any([AbortSignal.timeout(timeoutSeconds * 1000), ended]),
+        signal: AbortSignal.any([late.signal, ended]),
         headers: {
           'content-type': 'application/json',
           'content-length': Buffer.byteLength(body),
@@ -83,6 +86,7 @@ export function createWebhookSender({ allowHttp, allowedNetworks, timeoutSeconds
       } catch (error) {
         return { error: explain(error, timeoutSeconds) };
       } finally {
+        clearTimeout(timer);
         request.destroy();
       }
     },
