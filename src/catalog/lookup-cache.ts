@@ -25,7 +25,7 @@ interface LookupCachesOptions {
 /** Lookups of one request share a check that is not older than this: a request may wait for long before its last one. */
 const CHECK_MILLISECONDS = 100;
 
-/** Within it, changes of keys, grants and quotas take effect on every node. */
+/** How old a check may be where another node repeats all lookups. */
 const MEMORY_MILLISECONDS = 500;
 
 interface RequestScope {
@@ -87,7 +87,7 @@ export class LookupCaches {
     return this.#requests.run({ ageMax: 0, check: undefined, checkedAt: 0 }, run);
   }
 
-  /** Its lookups may miss what was committed within the last moments. */
+  /** Its lookups may miss what was committed since the last check, if that is recent. */
   async fromMemory<Value>(run: () => Promise<Value>): Promise<Value> {
     return this.#requests.run({ ageMax: MEMORY_MILLISECONDS, check: undefined, checkedAt: 0 }, run);
   }

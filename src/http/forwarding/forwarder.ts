@@ -303,7 +303,7 @@ function tooMany(forwardsMax: number): ServiceError {
   return new ServiceError('ServiceUnavailable', message, { hint: 'Send the request again.', retryAfterSeconds: 1 });
 }
 
-/** Databases whose names come with the host may share it; the worst that follows is a second lookup. */
+/** Databases that are named by the host share addresses: at worst, a request is executed anew. */
 function addressOf({ method, url, headers }: IncomingMessage): string {
   return JSON.stringify([method, headers['x-service-database'], headers['x-lancedb-database'], url]);
 }

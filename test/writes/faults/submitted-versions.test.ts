@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Answer } from '../../support/client.ts';
+import type { SetFault } from '../../support/faults.ts';
 import { FaultyServer, MANIFEST } from '../../support/faulty-server.ts';
 import { stageVersion } from '../../support/staged-version.ts';
 import type { StagedVersion } from '../../support/staged-version.ts';
@@ -40,6 +41,22 @@ async function authors(server: FaultyServer, { name }: Managed): Promise<readonl
 
 async function values(server: FaultyServer, { name }: Managed): Promise<readonly unknown[]> {
   return (await server.rows(name)).map(({ value }) => value).toSorted();
+}
+
+interface FailedBatch {
+  readonly tables: readonly Managed[];
+  readonly fault: SetFault;
+  readonly answer: Answer;
+}
+
+async function requireTakenBack(server: FaultyServer, { tables, fault, answer }: FailedBatch): Promise<void> {
+  server.faults.clear();
+  assert.equal(fault.acted(), 1, 'the fault did not happen');
+  assert.ok(answer.status >= 500, answer.text);
+  for (const table of tables) {
+    assert.deepEqual(await values(server, table), [10, 20]);
+    assert.ok((await authors(server, table)).every((author) => author === undefined));
+  }
 }
 
 const PROMISES: Readonly<Record<string, (server: FaultyServer) => Promise<void>>> = {
@@ -100,13 +117,7 @@ const PROMISES: Readonly<Record<string, (server: FaultyServer) => Promise<void>>
     const last = '/second-';
     const fault = server.faults.set({ action: 'fail', calls: ['link'], paths: [last], error: 'EIO' });
     const answer = await send(tables.map(({ name, staged }) => ({ id: [name], ...staged, metadata: METADATA })));
-    server.faults.clear();
-    assert.equal(fault.acted(), 1, 'the fault did not happen');
-    assert.ok(answer.status >= 500, answer.text);
-    for (const table of tables) {
-      assert.deepEqual(await values(server, table), [10, 20]);
-      assert.ok((await authors(server, table)).every((author) => author === undefined));
-    }
+    await requireTakenBack(server, { tables, fault, answer });
     const entries = [];
     for (const { name, location } of tables) {
       const change = await stageVersion(location, async (table) => table.update({ valuesSql: { value: 'value + 1' } }));
@@ -125,13 +136,7 @@ const PROMISES: Readonly<Record<string, (server: FaultyServer) => Promise<void>>
     const answer = await server.client.post('/v1/table/version/batch-create', {
       entries: tables.map(({ name, staged }) => ({ id: [name], ...staged, metadata: METADATA })),
     });
-    server.faults.clear();
-    assert.equal(fault.acted(), 1, 'the fault did not happen');
-    assert.ok(answer.status >= 500, answer.text);
-    for (const table of tables) {
-      assert.deepEqual(await values(server, table), [10, 20]);
-      assert.ok((await authors(server, table)).every((author) => author === undefined));
-    }
+    await requireTakenBack(server, { tables, fault, answer });
   },
 };
 
