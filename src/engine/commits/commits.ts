@@ -14,7 +14,8 @@ import { UpdatePlan } from '../updates/update.ts';
 import type { UpdateRequest } from '../updates/update.ts';
 import { planFill } from '../computed/fill.ts';
 import type { FillRequest } from '../computed/fill.ts';
-import { planRecomputingUpdate, takesTwoCommits } from '../computed/recomputing-update.ts';
+import { NeedsTwoCommits } from '../computed/recompute.ts';
+import { planRecomputingUpdate } from '../computed/recomputing-update.ts';
 import { AppendPlan, planLongAppend } from './append.ts';
 import type { AppendData, LongAppendData } from './append.ts';
 import { planAddColumns, planAddComputedColumns, planAlterColumns, planDropColumns } from './columns.ts';
@@ -36,8 +37,8 @@ export function createCommitsEngine(parts: EngineParts) {
     append: (data: AppendData) => new AppendPlan(parts, data),
     longAppend: (target: WriteTarget, data: LongAppendData) => planLongAppend(parts, target, data),
     update: (target: WriteTarget, request: UpdateRequest) => new UpdatePlan(parts, target, request),
-    /** Whether the update takes two commits, because columns are computed from what it changes. */
-    takesTwoCommits: async (target: WriteTarget, request: UpdateRequest) => takesTwoCommits(parts, target, request),
+    /** Whether this is why an update was refused: columns are computed from what it changes. */
+    needsTwoCommits: (error: ServiceError) => error instanceof NeedsTwoCommits,
     recomputingUpdate: (target: WriteTarget, request: UpdateRequest) => planRecomputingUpdate(parts, target, request),
     fillComputed: (request: FillRequest) => planFill(parts, request),
     /** For an update whose expressions read what it sets; `undefined` for others. */

@@ -4,7 +4,7 @@ import type { SqlLimits } from '../../model/limits.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Schema } from '../../model/schema.ts';
 import { toTypedValue } from '../updates/assignments.ts';
-import type { Assignment, AssignmentNode, AssignmentTree } from '../updates/assignments.ts';
+import type { AssignmentNode, AssignmentTree } from '../updates/assignments.ts';
 import { expressionsOf } from '../workarounds/cross-references.ts';
 import { findComputed, isComputed } from './definitions.ts';
 import type { ComputedColumn } from './definitions.ts';
@@ -38,25 +38,16 @@ export function planRecomputation(tree: AssignmentTree, schema: Schema, limits: 
   return { tree: whole, after: [] };
 }
 
-/** Whether an update may read what it changes; only then can a second commit be needed. Names are compared alone. */
-export function mayReadUpdated(assignments: readonly Assignment[]): boolean {
-  const schema = {
-    fields: assignments.map(({ path: [name] }) => ({
-      name,
-      nullable: true,
-      type: { kind: 'null' as const },
-      metadata: new Map<string, string>(),
-    })),
-    metadata: new Map<string, string>(),
-  };
-  return assignments.some(({ path, expression }) => path.length > 1 || referredColumns(expression, schema).length > 0);
-}
-
-/** The first commit was made by an update that the table, as it was then, did not need in two. */
-export function changedMeanwhile(): ServiceError {
-  return new ServiceError('ConcurrentModification', 'The columns of the table changed in the meantime.', {
-    hint: 'Send the update again.',
-  });
+/**
+ * Refuses an update in one commit when some columns can only be computed from what it has written. The table's schema at
+ * the time of the commit decides, and reading it for every update beforehand would slow down all of them.
+ */
+export class NeedsTwoCommits extends ServiceError {
+  constructor() {
+    super('ConcurrentModification', 'The columns of the table changed in the meantime.', {
+      hint: 'Send the update again.',
+    });
+  }
 }
 
 /** `undefined` when the new values of the inputs depend on what the update changes, or the result would not be allowed. */

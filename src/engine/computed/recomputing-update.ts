@@ -10,19 +10,7 @@ import type { UpdateRequest, UpdatedRows } from '../updates/update.ts';
 import { refuseCrossReferences } from '../workarounds/cross-references.ts';
 import { keepNullStructs } from '../workarounds/filtered-scans.ts';
 import type { ComputedColumn } from './definitions.ts';
-import { mayReadUpdated, planRecomputation } from './recompute.ts';
-
-export async function takesTwoCommits(
-  { tables, sqlLimits }: EngineParts,
-  target: WriteTarget,
-  { assignments }: UpdateRequest,
-): Promise<boolean> {
-  if (!mayReadUpdated(assignments)) return false;
-  // What is wrong with a table that cannot be opened is found again, and told, by the write itself.
-  const schema = await tables.use(target, async (table) => table.schema()).catch(() => undefined);
-  if (schema === undefined) return false;
-  return planRecomputation(toAssignmentTree(assignments), schema, sqlLimits).after.length > 0;
-}
+import { planRecomputation } from './recompute.ts';
 
 /**
  * An update whose new values depend on the old ones, of columns from which others are computed: the first commit updates,

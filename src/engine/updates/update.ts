@@ -1,7 +1,7 @@
 import { computedText } from '../../model/schema.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { CommitGroup, CommitPlan, Committed, PreparedCommit } from '../commits/commit-plan.ts';
-import { changedMeanwhile, planRecomputation } from '../computed/recompute.ts';
+import { NeedsTwoCommits, planRecomputation } from '../computed/recompute.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
@@ -72,7 +72,7 @@ async function prepareUpdate(
   refuseAmbiguousNames(schema, [predicate]);
   refuseCrossReferences(update.tree, schema);
   const { tree, after } = planRecomputation(update.tree, schema, sqlLimits);
-  if (after.length > 0) throw changedMeanwhile();
+  if (after.length > 0) throw new NeedsTwoCommits();
   const columns = toColumnUpdates(tree, schema);
   const guarded = predicate === undefined ? null : keepNullStructs(predicate, schema, release);
   return async () => {

@@ -33,17 +33,17 @@ export const updateTable = defineTableOperation({
       growth: SOME_BYTES,
       toFields: ({ rowsUpdated }: UpdatedRows) => ({ updated_rows: rowsUpdated, rows_updated: rowsUpdated }),
     };
-    const several =
-      commits.crossedUpdate(target, update) ??
-      ((await commits.takesTwoCommits(target, update)) ? commits.recomputingUpdate(target, update) : undefined);
-    const result =
-      several === undefined
+    const crossed = commits.crossedUpdate(target, update);
+    let result =
+      crossed === undefined
         ? await services.writes.run({
             ...write,
             plan: commits.update(target, update),
             rule: { from: 'added-rows', names: ['updated_rows', 'rows_updated'] },
           })
-        : await services.writes.runSeveral({ ...write, plan: several });
+        : await services.writes.runSeveral({ ...write, plan: crossed });
+    if (result.kind === 'refused' && commits.needsTwoCommits(result.error))
+      result = await services.writes.runSeveral({ ...write, plan: commits.recomputingUpdate(target, update) });
     // Release 0.41 of the LanceDB client for Rust reads both names as one field, and refuses a reply that has it twice.
     const hidden = request.dialect === 'lancedb' ? { updated_rows: undefined } : {};
     return replyToWrite(result, ({ properties = table.properties }) => ({ ...hidden, properties }));

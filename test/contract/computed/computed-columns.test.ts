@@ -300,6 +300,15 @@ suite('update of a table with computed columns', () => {
     assert.deepEqual(await column(server, made), [4, 30, 4]);
   });
 
+  test('computes them also when the computed column is added just before it', async () => {
+    const made = await server.table({ stream: itemsStream(ITEMS) });
+    const body = { updates: [['quantity', 'quantity + 1']], predicate: 'id = 2' };
+    const added = post(made, 'add_columns', TOTAL);
+    await Promise.all([added, ...Array.from({ length: 6 }, async () => post(made, 'update', body))]);
+    await post(made, 'update', body);
+    assert.deepEqual(await column(server, made), [null, 27.5, null]);
+  });
+
   test('leaves them alone when it changes other columns', async () => {
     const made = await itemsWithTotal(server);
     await post(made, 'add_columns', { new_columns: [{ name: 'note', data_type: 'string' }] });
