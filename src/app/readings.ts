@@ -25,7 +25,7 @@ export function takeReadings(
   const { rss, heapUsed, heapTotal, external, arrayBuffers } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   const { admission, arrowMemory, jsonMemory, inFlight } = load;
-  const { orphanedQueries, openTables, readMemory } = engine.counts();
+  const { orphanedQueries, sharedReads, openTables, readMemory } = engine.counts();
   const lookups = catalog.lookupCounts();
   const results = resultCache.counts();
   const embedded = embeddings?.counts();
@@ -51,6 +51,7 @@ export function takeReadings(
     openTables: openTables.open,
     openTableUses: { hit: openTables.hits, miss: openTables.misses },
     orphanedQueries,
+    sharedReads,
     lookupEntries: lookups.entries,
     lookups: { hit: lookups.hits, miss: lookups.misses },
     cachedResults: results.entries,

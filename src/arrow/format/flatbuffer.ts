@@ -98,6 +98,16 @@ export class Flatbuffer {
     return { start: head + 4, count };
   }
 
+  /** Removes the first elements of a vector, in place: it then begins behind them. */
+  dropFirst(table: number, slot: number, elementBytes: number, by: number): void {
+    const at = this.#find(table, slot, 4);
+    const vector = this.vectorField(table, slot, elementBytes);
+    if (at === undefined || vector === undefined || vector.count < by) return this.refuse('has too few elements');
+    const head = vector.start + by * elementBytes - 4;
+    this.bytes.writeUInt32LE(vector.count - by, head);
+    writeOffset(this.bytes, at, head);
+  }
+
   /** Text that is shared by many tables counts each time: no honest writer needs more than the message is long. */
   spend(textBytes: number): void {
     this.#textBytesRemaining -= textBytes;

@@ -81,22 +81,42 @@ export function hideLastColumn(file: Buffer): Buffer {
     // Validity and values.
     shorten(header, 'buffers', 2);
   }
+  shorten(readFooterSchema(file), 'fields', 1);
+  return file;
+}
+
+/** Removes the first column in the same way. */
+export function hideFirstColumn(file: Buffer): Buffer {
+  for (const { header } of readMessages(file)) {
+    if (header.kind === HEADER_KIND.schema) dropFirst(header, 'fields', 1);
+    if (header.kind !== HEADER_KIND.recordBatch) continue;
+    dropFirst(header, 'nodes', 1);
+    dropFirst(header, 'buffers', 2);
+  }
+  dropFirst(readFooterSchema(file), 'fields', 1);
+  return file;
+}
+
+type TableOf = Pick<MessageHeader, 'flatbuffer' | 'table'>;
+
+function readFooterSchema(file: Buffer): TableOf {
   const footerEnd = file.length - TRAILER_BYTES;
   const footerAt = footerEnd - file.readInt32LE(footerEnd);
   const flatbuffer = new Flatbuffer(file.subarray(footerAt, footerEnd), new MessageContext('The footer', footerAt));
   const table = flatbuffer.tableField(flatbuffer.rootTable(), 1) ?? flatbuffer.refuse('has no schema');
-  shorten({ flatbuffer, table }, 'fields', 1);
-  return file;
+  return { flatbuffer, table };
 }
 
 /** Slots of the lists in the tables of Schema.fbs and Message.fbs. */
 const LIST_SLOT = { fields: 1, nodes: 1, buffers: 2 } as const;
 
-function shorten(
-  { flatbuffer, table }: Pick<MessageHeader, 'flatbuffer' | 'table'>,
-  name: keyof typeof LIST_SLOT,
-  by: number,
-): void {
+const ELEMENT_BYTES = { fields: 4, nodes: 16, buffers: 16 } as const;
+
+function dropFirst({ flatbuffer, table }: TableOf, name: keyof typeof LIST_SLOT, by: number): void {
+  flatbuffer.dropFirst(table, LIST_SLOT[name], ELEMENT_BYTES[name], by);
+}
+
+function shorten({ flatbuffer, table }: TableOf, name: keyof typeof LIST_SLOT, by: number): void {
   const list = flatbuffer.vectorField(table, LIST_SLOT[name], 1);
   if (list === undefined || list.count < by) return flatbuffer.refuse('has no column to hide');
   flatbuffer.bytes.writeUInt32LE(list.count - by, list.start - 4);

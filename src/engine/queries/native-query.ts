@@ -4,8 +4,13 @@ import type { FieldPath } from '../../model/field-path.ts';
 import type { Probes, Query } from '../../model/query.ts';
 import type { Schema } from '../../model/schema.ts';
 import type { EngineRelease } from '../native/engine-release.ts';
-import type { NativeFullTextSearch, NativeQuery, NativeTable, NativeVectorQuery } from '../native/native.ts';
-import type { EngineParts } from '../parts.ts';
+import type {
+  NativeEngine,
+  NativeFullTextSearch,
+  NativeQuery,
+  NativeTable,
+  NativeVectorQuery,
+} from '../native/native.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
 import { toScanFilter } from '../workarounds/filtered-scans.ts';
@@ -27,7 +32,7 @@ export type HybridPlan = QueryPlan & { readonly vectorColumn: VectorColumn; read
 
 /** Refuses what the engine would misunderstand. */
 export async function planQuery(
-  { native, release }: Pick<EngineParts, 'native' | 'release'>,
+  { native, release }: { readonly native: NativeEngine; readonly release: EngineRelease },
   table: OpenTable,
   query: Query,
 ): Promise<QueryPlan> {

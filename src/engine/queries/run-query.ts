@@ -10,6 +10,7 @@ import { buildQuery, hidesRowId, isHybrid, planQuery, requireOneSearch } from '.
 import { chooseColumns, returnsRowId, runHybrid } from './hybrid-query.ts';
 import { filterTextAfter } from './hybrid-legs.ts';
 import type { QueryPlan } from './native-query.ts';
+import { toReadKind } from '../shared-reads/read-kinds.ts';
 import type { QueryRun } from './query-run.ts';
 import { reserveMemory } from './result-batches.ts';
 
@@ -29,14 +30,45 @@ export async function startQuery(
   if (isHybrid(asked)) return (await runHybrid(table.native, asked, batchRows)) ?? toEmptyResult(table.native, asked);
   const plan = await filterTextAfter(table.native, asked, batchRows);
   if (plan === undefined) return toEmptyResult(table.native, asked);
-  // The engine's own timeout would count the time that the reader takes.
-  const batches = await engineCall(async () => buildQuery(table.native, plan).execute(batchRows, null));
+  const alone = async (): Promise<ResultFiles> => startPlan(table.native, plan, batchRows, deadline);
+  const kind = lease.heldBytes === 0 ? toReadKind(plan) : undefined;
+  if (kind === undefined) return alone();
+  const empty = async (): Promise<ResultFiles> => toEmptyResult(table.native, plan);
+  const readAll = async (merged: QueryPlan) => readToEnd(table.native, merged, batchRows);
+  return parts.sharedReads.run(table.native, { kind, plan, alone, empty, readAll });
+}
+
+async function startPlan(
+  table: NativeTable,
+  plan: QueryPlan,
+  batchRows: number,
+  deadline: QueryDeadline,
+): Promise<ResultFiles> {
+  const batches = await execute(table, plan, batchRows);
   const first = await engineCall(async () => batches.next());
-  const rows = first === null ? 0 : countResultRows(first);
-  if (first === null) return toEmptyResult(table.native, plan);
-  const show = hidesRowId(query) ? hideLastColumn : asIs;
+  if (first === null) return toEmptyResult(table, plan);
+  const rows = countResultRows(first);
+  const show = hidesRowId(plan.query) ? hideLastColumn : asIs;
   const head = show(first);
   return { head, files: isLast(plan, rows) ? [head] : readAhead(head, batches, { deadline, show }) };
+}
+
+/** The engine's own timeout would count the time that the reader takes. */
+async function execute(table: NativeTable, plan: QueryPlan, batchRows: number): Promise<NativeBatches> {
+  return engineCall(async () => buildQuery(table, plan).execute(batchRows, null));
+}
+
+async function readToEnd(table: NativeTable, plan: QueryPlan, batchRows: number): Promise<readonly Buffer[]> {
+  const batches = await execute(table, plan, batchRows);
+  const files: Buffer[] = [];
+  let rows = 0;
+  while (!isLast(plan, rows)) {
+    const file = await engineCall(async () => batches.next());
+    if (file === null) break;
+    files.push(file);
+    rows += countResultRows(file);
+  }
+  return files;
 }
 
 /** No batch follows one with all rows that the query asks for: several vectors are as many searches for k rows each. */

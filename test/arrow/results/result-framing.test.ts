@@ -15,7 +15,7 @@ import {
 import fc from 'fast-check';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import { jsonDocument, jsonLines } from '../../../src/arrow/results/json-rows.ts';
-import { hideLastColumn } from '../../../src/arrow/results/result-file.ts';
+import { hideFirstColumn, hideLastColumn } from '../../../src/arrow/results/result-file.ts';
 import { arrowFile, arrowStream, frame, frameWhole } from '../../../src/arrow/results/result-framing.ts';
 import type { ResultFiles } from '../../../src/arrow/results/result-framing.ts';
 import { REFUSED_TABLES, expectedTables, fixtureStream, whole } from '../../support/arrow-fixtures.ts';
@@ -247,15 +247,21 @@ test('a result of one file is sent as the engine wrote it', () => {
   assert.equal(frameWhole(arrowFile(), file, [file]), file);
 });
 
-test('a column that is hidden is neither in the batches of a file nor in its footer', () => {
-  const table = new Table({
-    id: vectorFromArray([1, 2], new Int32()),
-    hidden: vectorFromArray([3, 4], new Int32()),
+for (const [title, hide, kept] of [
+  ['last', hideLastColumn, ['id', 'name']],
+  ['first', hideFirstColumn, ['name', 'number']],
+] as const) {
+  test(`the ${title} column, when it is hidden, is neither in the batches of a file nor in its footer`, () => {
+    const table = new Table({
+      id: vectorFromArray([1, 2], new Int32()),
+      name: vectorFromArray(['one', null], new Utf8()),
+      number: vectorFromArray([3, 4], new Int32()),
+    });
+    const shown = tableFromIPC(hide(Buffer.from(tableToIPC(table, 'file'))));
+    assert.deepEqual(
+      shown.schema.fields.map(({ name }) => name),
+      kept,
+    );
+    for (const name of kept) assert.deepEqual([...(shown.getChild(name) ?? [])], [...(table.getChild(name) ?? [])]);
   });
-  const shown = tableFromIPC(hideLastColumn(Buffer.from(tableToIPC(table, 'file'))));
-  assert.deepEqual(
-    shown.schema.fields.map(({ name }) => name),
-    ['id'],
-  );
-  assert.deepEqual([...(shown.getChild('id') ?? [])], [1, 2]);
-});
+}
