@@ -43,8 +43,11 @@ function toSearchKind({ query, schema }: QueryPlan): ReadKind | undefined {
       if (files.length > 1 && picker.hasDictionaries) return undefined;
       const ranges: RowRange[][] = plans.map(() => []);
       for (const [source, { rows, values }] of indexes.entries()) {
-        for (let row = 0; row < rows; row += 1)
-          addRow(ranges[values.readInt32LE(QUERY_INDEX_BYTES * row)], source, row);
+        for (let row = 0; row < rows; row += 1) {
+          const member = ranges[values.readInt32LE(QUERY_INDEX_BYTES * row)];
+          if (member === undefined) return undefined;
+          addRow(member, source, row);
+        }
       }
       return ranges.map((member) => toResult(picker, member));
     },
@@ -119,11 +122,11 @@ function toResult(picker: RowPicker, ranges: readonly RowRange[]): ResultFiles {
 }
 
 /** Consecutive rows become one range. */
-function addRow(ranges: RowRange[] | undefined, source: number, row: number): void {
-  const last = ranges?.at(-1);
-  if (last?.source === source && last.start + last.count === row)
-    ranges?.splice(-1, 1, { ...last, count: last.count + 1 });
-  else ranges?.push({ source, start: row, count: 1 });
+function addRow(ranges: RowRange[], source: number, row: number): void {
+  const last = ranges.at(-1);
+  const isNext = last?.source === source && last.start + last.count === row;
+  if (isNext) ranges.splice(-1, 1, { ...last, count: last.count + 1 });
+  else ranges.push({ source, start: row, count: 1 });
 }
 
 function firstRows(ranges: readonly RowRange[], rows: number): readonly RowRange[] {
