@@ -5,7 +5,16 @@ import { Index, rerankers } from '@lancedb/lancedb';
 import { ADMIN_KEY } from '../../support/server.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
-import { Int32, Utf8, count, documentStream, nestedStream, streamOf, vectorStream } from '../contract-tables.ts';
+import {
+  Int32,
+  Utf8,
+  count,
+  documentStream,
+  nestedStream,
+  streamOf,
+  vectorStream,
+  vectorType,
+} from '../contract-tables.ts';
 import { assertRefused, badRequest, columnNotFound, tableNotFound, unauthenticated } from '../refusal.ts';
 
 const FILE = 'application/vnd.apache.arrow.file';
@@ -51,6 +60,33 @@ async function columns(body: object, table: MadeTable = documents): Promise<read
   assert.equal(response.status, 200, bytes.toString());
   return tableFromIPC(bytes).schema.fields.map((field) => `${field.name}:${field.type}`);
 }
+
+test('many searches and lookups at once get each their own rows, in every format', async () => {
+  const rows = 200;
+  const table = await server.table({
+    stream: streamOf({
+      id: { type: new Int32(), values: count(rows) },
+      name: { type: new Utf8(), values: count(rows).map((row) => `name ${row}`) },
+      vec: { type: vectorType(2), values: count(rows).map((row) => [row, row]) },
+    }),
+  });
+  const accepts = ['application/json', FILE, STREAM];
+  const queries = count(90).map((turn) => {
+    const id = (turn * 7) % rows;
+    const body = turn % 2 === 0 ? { vector: [id, id], k: 1 } : { filter: `name = 'name ${id}'`, k: 1 };
+    return { id, body, accept: accepts[turn % accepts.length] ?? FILE };
+  });
+  const found = await Promise.all(
+    queries.map(async ({ body, accept }) => {
+      const { bytes } = await find(`${table.at}/query`, body, { accept });
+      return accept === 'application/json' ? JSON.parse(String(bytes)).rows[0].id : tableFromIPC(bytes).get(0)?.['id'];
+    }),
+  );
+  assert.deepEqual(
+    found,
+    queries.map(({ id }) => id),
+  );
+});
 
 suite('the reply to a query', () => {
   test('is an Arrow file by default, in both dialects', async () => {
