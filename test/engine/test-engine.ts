@@ -83,11 +83,15 @@ export interface TestEngine {
 
 export type TestEngineSettings = Partial<EngineSettings & StorageSettings>;
 
-export async function openTestEngine(test: Owner, settings: TestEngineSettings = {}): Promise<TestEngine> {
+export async function openTestEngine(
+  test: Owner,
+  settings: TestEngineSettings = {},
+  native = loadNative(),
+): Promise<TestEngine> {
   const root = await mkdtemp(join(tmpdir(), 'tiltyard-engine-'));
   const defaults = { limits: ENGINE_LIMITS, sqlLimits, storageOptions: {}, querySeconds: 30 };
   const storages = openStorages({ sync: 'full', watchedTablesMax: 16, ...settings });
-  const engine = await openEngine({ ...defaults, storages, ...settings });
+  const engine = await openEngine({ ...defaults, storages, ...settings }, native);
   test.after(async () => {
     await engine.close();
     storages.close();

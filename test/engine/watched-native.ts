@@ -25,6 +25,21 @@ export function watchCommits(around: AroundCall): NativeEngine {
   return { ...native, Connection: { new: connect } };
 }
 
+/** Counts how often a table is opened. */
+export function countOpens(): { readonly native: NativeEngine; opens: number } {
+  const native = loadNative();
+  const connect: NativeEngine['Connection']['new'] = async (uri, options) => {
+    const connection = await native.Connection.new(uri, options);
+    const openTable: NativeConnection['openTable'] = async (...args) => {
+      counted.opens += 1;
+      return connection.openTable(...args);
+    };
+    return replaceMethods(connection, { openTable });
+  };
+  const counted = { opens: 0, native: { ...native, Connection: { new: connect } } };
+  return counted;
+}
+
 /** Loses the reply of each commit as long as it is told to. */
 export function loseReplies(): { readonly native: NativeEngine; isLosing: boolean } {
   const lost = {

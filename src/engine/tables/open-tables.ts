@@ -8,6 +8,8 @@ import type { Storages } from '../../storage/storages.ts';
 import type { Connections } from '../native/connections.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
+import { PinnedTables } from './pinned-tables.ts';
+import type { PinnedTable } from './pinned-tables.ts';
 import { RecordedTables } from './recorded-tables.ts';
 import type { RecordedSettings } from './recorded-tables.ts';
 import { SharedTable, readSchema, readVersion, toOpenTable } from './table-handle.ts';
@@ -32,6 +34,7 @@ export class OpenTables {
   readonly #connections: Connections;
   readonly #shared: LRUCache<string, Promise<SharedTable>>;
   readonly #recorded: RecordedTables;
+  readonly #pinned: PinnedTables;
   readonly #watches: LRUCache<string, VersionWatch>;
   /** The versions at which readers of the latest are held, while a write takes several commits. */
   readonly #held = new Map<string, number>();
@@ -43,6 +46,7 @@ export class OpenTables {
     this.#shared = new LRUCache({ max: settings.openTablesMax, dispose: retireSoon });
     this.#watches = new LRUCache({ max: settings.openTablesMax });
     this.#recorded = new RecordedTables(connections, settings);
+    this.#pinned = new PinnedTables(settings.openTablesMax);
   }
 
   get storages(): Storages {
@@ -69,19 +73,31 @@ export class OpenTables {
 
   /** Also returns the version that the work saw. The work may run twice. */
   async useAtVersion<Value>(ref: TableRef, work: Work<Value>): Promise<{ value: Value; version: number }> {
-    const found = await this.use(ref, async (table) => {
-      const version = await versionNow(table);
-      const value = await work(table);
-      // A handle only moves forward: one that is at the same version has not moved.
-      return version === (await versionNow(table)) ? { value, version } : undefined;
-    });
-    if (found !== undefined) return found;
-    // While writers move the shared handle, it is not known what the work saw; a private one stays.
-    const version = this.#versionFor(ref) ?? ref.recorded?.version;
-    return this.usePrivate({ ...ref, version }, async (table) => ({
-      version: await versionNow(table),
-      value: await work(table),
-    }));
+    const isLatest = findBranch(ref) === undefined && this.#versionFor(ref) === undefined;
+    if (!isLatest || !this.#pinned.isBusy(ref.location)) {
+      const found = await this.use(ref, async (table) => {
+        const version = await versionNow(table);
+        const value = await work(table);
+        // A handle only moves forward: one that is at the same version has not moved.
+        return version === (await versionNow(table)) ? { value, version } : undefined;
+      });
+      if (found !== undefined) return found;
+      // While writers move the shared handle, it is not known what the work saw.
+      this.#pinned.setBusy(ref.location);
+    }
+    const pinned = await this.#pin(ref);
+    if (pinned === undefined) {
+      const version = this.#versionFor(ref) ?? ref.recorded?.version;
+      return this.usePrivate({ ...ref, version }, async (table) => ({
+        version: await versionNow(table),
+        value: await work(table),
+      }));
+    }
+    try {
+      return { value: await work(pinned), version: pinned.knownVersion() };
+    } finally {
+      pinned.release();
+    }
   }
 
   /**
@@ -178,10 +194,12 @@ export class OpenTables {
   evict(location: TableLocation): void {
     this.#shared.delete(locationKey(location));
     this.#recorded.evict(location);
+    this.#pinned.evict(location);
   }
 
   async close(): Promise<void> {
     await this.#recorded.close();
+    await this.#pinned.close();
     const outcomes = await Promise.allSettled(this.#shared.values());
     for (const outcome of outcomes) if (outcome.status === 'fulfilled') outcome.value.retire();
     this.#shared.clear();
@@ -197,6 +215,20 @@ export class OpenTables {
     }
     const stamp = watch.read();
     return stamp?.isSettled === true ? { text: `${stamp.text}:${version ?? ''}`, version } : undefined;
+  }
+
+  /** The latest version, for reading beside writers. `undefined` where a private handle has to do. */
+  async #pin(ref: TableRef): Promise<PinnedTable | undefined> {
+    const { location, recorded } = ref;
+    if (findBranch(ref) !== undefined || this.#versionFor(ref) !== undefined) return undefined;
+    const { text, version } = await this.use(ref, async (table) => {
+      const stamp = this.#watches.get(branchKey(location, undefined))?.read();
+      return { text: recorded?.tableId ?? stamp?.text, version: await versionNow(table) };
+    });
+    if (text === undefined || this.#versionFor(ref) !== undefined) return undefined;
+    const open = async (): Promise<NativeTable> => this.openPrivate({ location, version });
+    // A private handle shows what is wrong.
+    return this.#pinned.acquire(location, { text, version }, open).catch(() => undefined);
   }
 
   #versionFor({ location, branch, version }: TableRef): number | undefined {

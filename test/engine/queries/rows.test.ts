@@ -7,7 +7,9 @@ import type { Engine } from '../../../src/engine/engine.ts';
 import type { Query } from '../../../src/model/query.ts';
 import type { TableState } from '../../../src/model/table.ts';
 import { toItems, toTable, vectorType } from '../sample-tables.ts';
-import { commitPlan, openApart, openTable, sql, toQuery } from '../test-engine.ts';
+import { eventually } from '../../support/eventually.ts';
+import { commitPlan, latest, openApart, openTable, openTestEngine, sql, toQuery, toStream } from '../test-engine.ts';
+import { countOpens } from '../watched-native.ts';
 
 const NO_TIMEOUT = { seconds: undefined, signal: new AbortController().signal };
 const ROW = { filter: sql('id = 1'), k: 1 };
@@ -47,6 +49,30 @@ test('a query beside writers returns the version that its rows are of', async (t
   await Promise.all([write(), read(), read(), read()]);
   assert.ok(seen > start.version);
   assert.deepEqual(await readScore(engine, table), { version: start.version + 40, score: start.score + 40 });
+});
+
+test('readers beside a writer open the table for each version, not for each read', async (t) => {
+  const counted = countOpens();
+  const { engine, location } = await openTestEngine(t, {}, counted.native);
+  await engine.createTable(location(), await toStream(toItems(3)), {});
+  const table = latest(location());
+  const request = { assignments: [{ path: ['score'] as const, expression: sql('score + 1') }], predicate: undefined };
+  let isWriting = true;
+  let reads = 0;
+  const read = async (): Promise<void> => {
+    for (; isWriting; reads += 1) await readScore(engine, table);
+  };
+  const write = async (): Promise<void> => {
+    for (let commits = 0; commits < 20; commits += 1) {
+      const readBefore = reads;
+      await commitPlan(engine, table, engine.commits.update(table, request));
+      await eventually(async () => reads > readBefore + 10);
+    }
+    isWriting = false;
+  };
+  await Promise.all([write(), ...Array.from({ length: 8 }, read)]);
+  assert.ok(reads > 200, `${reads} reads`);
+  assert.ok(counted.opens <= 60, `${counted.opens} opens`);
 });
 
 const VECTOR = [1, 2, 3, 4];
