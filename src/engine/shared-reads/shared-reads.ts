@@ -19,7 +19,7 @@ export interface SharableRead {
   readonly alone: () => Promise<ResultFiles>;
   /** Its result if there are no rows. */
   readonly empty: () => Promise<ResultFiles>;
-  /** Reads the merged query to its end. */
+  /** All batches of the merged query. */
   readonly readAll: (merged: QueryPlan) => Promise<readonly Buffer[]>;
 }
 
@@ -32,9 +32,19 @@ interface Member {
 interface Running {
   count: number;
   readonly waiting: Member[];
+  /** Runs while any waits. */
   timer: NodeJS.Timeout | undefined;
-  /** Called when none is left. */
+  /** To be called when none is left. */
   readonly forget: () => void;
+  /** To be called when they could not run as one: from now on each runs by itself. */
+  readonly part: () => void;
+}
+
+/** What is known of the reads of one handle, by the names of their kinds. */
+interface HandleReads {
+  readonly running: Map<string, Running>;
+  /** Those that could not run as one. */
+  readonly lone: Set<string>;
 }
 
 interface SharedReadsLimits {
@@ -46,18 +56,21 @@ interface SharedReadsLimits {
 
 /** When those that run take longer than this, the ones that wait no longer wait for them. */
 const WAIT_MILLISECONDS = 20;
+/** More are copied too slowly: the event loop would stand still meanwhile. */
+const GROUP_BYTES_MAX = 4 * 1024 * 1024;
+const LONE_KINDS_MAX = 64;
 
 /**
- * Group commit for reads: when as many small searches or lookups of one kind run as there are processors, the next ones
- * wait, and run as one query of the engine when one of those ends. That takes half of the engine's time, or less, and each
- * still gets its own result. On an idle machine no read waits.
+ * Group commit for reads: when as many searches of one kind run as there are processors, the next ones wait, and run as
+ * one query of the engine when one of those ends. That takes half of the engine's time, or less, and each still gets its
+ * own result. On an idle machine no read waits.
  *
  * All members read from the same handle, which only moves forward: a read that runs later than it was sent sees the same
  * version or a newer one.
  */
 export class SharedReads {
   readonly #limits: SharedReadsLimits;
-  readonly #running = new WeakMap<NativeTable, Map<string, Running>>();
+  readonly #handles = new WeakMap<NativeTable, HandleReads>();
   #shared = 0;
 
   constructor(limits: SharedReadsLimits) {
@@ -71,31 +84,18 @@ export class SharedReads {
 
   async run(table: NativeTable, read: SharableRead): Promise<ResultFiles> {
     const { membersMax, parallelMax } = this.#limits;
-    if (membersMax < 2) return read.alone();
-    const running = this.#runningOf(table, read.kind.name);
-    if (running.count >= parallelMax) return this.#wait(running, read);
-    return this.#count(running, read.alone);
-  }
-
-  #runningOf(table: NativeTable, name: string): Running {
-    const kinds = this.#running.get(table) ?? new Map<string, Running>();
-    this.#running.set(table, kinds);
-    const found = kinds.get(name);
-    if (found !== undefined) return found;
-    const running: Running = { count: 0, waiting: [], timer: undefined, forget: () => kinds.delete(name) };
-    kinds.set(name, running);
-    return running;
-  }
-
-  async #wait(running: Running, read: SharableRead): Promise<ResultFiles> {
+    const reads = this.#handles.get(table) ?? { running: new Map<string, Running>(), lone: new Set<string>() };
+    this.#handles.set(table, reads);
+    const { name } = read.kind;
+    if (membersMax < 2 || reads.lone.has(name)) return read.alone();
+    const running = reads.running.get(name) ?? startRunning(reads, name);
+    if (running.count < parallelMax) return this.#count(running, read.alone);
     return new Promise((resolve) => {
       running.waiting.push({ read, resolve });
-      this.#limitWait(running);
+      running.timer ??= setTimeout(() => {
+        while (running.waiting.length > 0) this.#startNext(running);
+      }, WAIT_MILLISECONDS);
     });
-  }
-
-  #limitWait(running: Running): void {
-    running.timer ??= setTimeout(() => this.#startNext(running), WAIT_MILLISECONDS);
   }
 
   async #count<Value>(running: Running, work: () => Promise<Value>): Promise<Value> {
@@ -109,35 +109,51 @@ export class SharedReads {
     }
   }
 
+  /** Begins to count before it returns. */
   #startNext(running: Running): void {
-    clearTimeout(running.timer);
-    running.timer = undefined;
-    const members = running.waiting.splice(0, this.#limits.membersMax);
-    if (members.length === 0) return;
-    if (running.waiting.length > 0) this.#limitWait(running);
-    void this.#runGroup(running, members);
+    const [first, ...others] = running.waiting.splice(0, this.#limits.membersMax);
+    if (running.waiting.length === 0) {
+      clearTimeout(running.timer);
+      running.timer = undefined;
+    }
+    if (first === undefined) return;
+    if (others.length === 0) first.resolve(this.#count(running, first.read.alone));
+    else void this.#runGroup(running, [first, ...others]);
   }
 
   /** Every member is settled; whatever goes wrong with the merged query, each then runs by itself. */
-  async #runGroup(running: Running, members: readonly Member[]): Promise<void> {
-    const reads = members.map(({ read }) => read);
-    const results = await this.#runMerged(running, reads).catch(() => undefined);
-    for (const [index, { read, resolve }] of members.entries()) {
-      resolve(results?.[index] ?? this.#count(running, read.alone));
-    }
+  async #runGroup(running: Running, members: readonly [Member, ...Member[]]): Promise<void> {
+    const results = await this.#runMerged(running, members).catch(() => undefined);
+    if (results === undefined) running.part();
+    else this.#shared += members.length;
+    for (const [index, { read, resolve }] of members.entries()) resolve(results?.[index] ?? read.alone());
   }
 
-  async #runMerged(running: Running, reads: readonly SharableRead[]): Promise<readonly ResultFiles[] | undefined> {
-    const [first, ...others] = reads;
-    if (first === undefined || others.length === 0) return undefined;
-    const plans = reads.map(({ plan }) => plan);
+  async #runMerged(
+    running: Running,
+    members: readonly [Member, ...Member[]],
+  ): Promise<readonly ResultFiles[] | undefined> {
+    const { kind, readAll } = members[0].read;
+    const plans = members.map(({ read }) => read.plan);
     // The next group begins before the results are split: the engine need not wait for that.
-    const files = await this.#count(running, async () => first.readAll(first.kind.merge(plans)));
-    const isEmpty = files.length === 0;
-    const results = isEmpty
-      ? await Promise.all(reads.map(async ({ empty }) => empty()))
-      : first.kind.split(files, plans);
-    if (results !== undefined) this.#shared += reads.length;
-    return results;
+    const files = await this.#count(running, async () => readAll(kind.merge(plans)));
+    if (files.length === 0) return Promise.all(members.map(async ({ read }) => read.empty()));
+    const bytes = files.reduce((sum, { length }) => sum + length, 0);
+    return bytes > GROUP_BYTES_MAX ? undefined : kind.split(files, plans);
   }
+}
+
+function startRunning({ running, lone }: HandleReads, name: string): Running {
+  const started: Running = {
+    count: 0,
+    waiting: [],
+    timer: undefined,
+    forget: () => running.delete(name),
+    part() {
+      if (lone.size === LONE_KINDS_MAX) lone.clear();
+      lone.add(name);
+    },
+  };
+  running.set(name, started);
+  return started;
 }

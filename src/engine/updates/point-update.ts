@@ -33,8 +33,7 @@ export function toLiteralExpression(expression: GuardedSql): SqlLiteral | undefi
 /** Enough for `-1 = column` in a dozen parentheses. */
 const TOKENS_MAX = 28;
 
-/** A predicate that is nothing but a column and a literal that it equals. */
-export function toKeyCondition(predicate: GuardedSql): Pick<PointUpdate, 'key' | 'literal'> | undefined {
+function toKeyCondition(predicate: GuardedSql): Pick<PointUpdate, 'key' | 'literal'> | undefined {
   const tokens = withoutParentheses(readTokensMax(predicate));
   const equals = tokens.findIndex((token) => isSymbol(token, '='));
   if (equals === -1) return undefined;

@@ -1,12 +1,11 @@
 import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
-import { Dictionary, Float64, Int32, Int64, Utf8, tableFromIPC } from 'apache-arrow';
+import { Dictionary, Int32, Int64, Utf8, tableFromIPC } from 'apache-arrow';
 import { isRead } from '../../../src/arrow/results/result-framing.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
-import type { VectorIndexSpec } from '../../../src/model/index-spec.ts';
 import type { Query } from '../../../src/model/query.ts';
 import type { TableState } from '../../../src/model/table.ts';
-import { PERSON, toItems, toTable, vectorType } from '../sample-tables.ts';
+import { PERSON, toTable, vectorType } from '../sample-tables.ts';
 import { ENGINE_LIMITS, commitPlan, latest, openTestEngine, sql, toQuery, toStream } from '../test-engine.ts';
 import type { Owner } from '../test-engine.ts';
 
@@ -17,14 +16,13 @@ const READS = 12;
 
 type Columns = Parameters<typeof toTable>[0];
 
-/** `part` has each value three times, `half` each 150 times; every seventh name is null. */
+/** Every seventh name and every fifth person is null. */
 function toColumns(): Columns {
   const ids = Array.from({ length: ROWS }, (_, index) => index);
   return {
     id: [new Int64(), ids.map(BigInt)],
     part: [new Int32(), ids.map((id) => id % 100)],
     half: [new Int32(), ids.map((id) => id % 2)],
-    weight: [new Float64(), ids.map((id) => id / 2)],
     name: [new Utf8(), ids.map((id) => (id % 7 === 0 ? null : `it's ${id}`))],
     tag: [new Dictionary(new Utf8(), new Int32()), ids.map((id) => `tag ${id % 5}`)],
     person: [PERSON, ids.map((id) => (id % 5 === 0 ? null : { age: id, 'nick.name': null, home: null }))],
@@ -46,7 +44,8 @@ async function read(engine: Engine, table: TableState, query: Partial<Query>): P
   if (!isRead(files)) for await (const file of files) found.push(file);
   const rows = found.flatMap((file) => tableFromIPC(file).toArray());
   const toJson = (_name: string, value: unknown): unknown => (typeof value === 'bigint' ? String(value) : value);
-  return JSON.stringify({ fields: schema.fields.map(String), metadata: [...schema.metadata], rows }, toJson);
+  const fields = schema.fields.map((field) => [String(field), field.nullable, [...field.metadata]]);
+  return JSON.stringify({ fields, metadata: [...schema.metadata], rows }, toJson);
 }
 
 /** How many of the reads ran with others; each must give the same as it does by itself. */
@@ -79,9 +78,8 @@ const SEARCHES: Readonly<Record<string, Partial<Query>>> = {
   'by another distance': { k: 7, distanceType: 'cosine' },
 };
 
-const IVF: VectorIndexSpec = {
+const INDEX = {
   kind: 'vector',
-  type: 'IVF_FLAT',
   distanceType: 'l2',
   partitions: 4,
   targetPartitionSize: undefined,
@@ -91,7 +89,7 @@ const IVF: VectorIndexSpec = {
   maxIterations: undefined,
   m: undefined,
   efConstruction: undefined,
-};
+} as const;
 
 suite('concurrent vector searches', () => {
   for (const [title, query] of Object.entries(SEARCHES)) {
@@ -102,18 +100,17 @@ suite('concurrent vector searches', () => {
     });
   }
 
-  test('run as one with an index', async (t) => {
-    const { engine, table } = await open(t);
-    const opened = await engine.indexes.openBuild(table);
-    await opened.build({ column: ['vec'], name: 'vec_idx', replace: true, spec: IVF });
-    opened.close();
-    const searches = numbers.map((index) => ({
-      k: 10,
-      probes: { minimum: 2, maximum: 2 },
-      vectors: [vectorAt(index)],
-    }));
-    assert.ok((await countShared(engine, table, searches)) > 1);
-  });
+  for (const type of ['IVF_FLAT', 'IVF_PQ', 'IVF_HNSW_SQ'] as const) {
+    test(`run as one with an index of type ${type}`, async (t) => {
+      const { engine, table } = await open(t);
+      const opened = await engine.indexes.openBuild(table);
+      await opened.build({ column: ['vec'], name: 'vec_idx', replace: true, spec: { ...INDEX, type } });
+      opened.close();
+      const query = { k: 10, probes: { minimum: 2, maximum: 2 }, refineFactor: 3 };
+      const searches = numbers.map((index) => ({ ...query, vectors: [vectorAt(index)] }));
+      assert.ok((await countShared(engine, table, searches)) > 1);
+    });
+  }
 
   test('of different kinds never run as one', async (t) => {
     const { engine, table } = await open(t);
@@ -135,86 +132,66 @@ suite('concurrent vector searches', () => {
     await Promise.all(searches.map(async (query) => read(engine, table, query)));
     assert.equal(engine.counts().sharedReads, 0);
   });
-});
 
-const at = (index: number): number => (index * 37) % ROWS;
+  test('run as one only on the same column, which the length of a vector may choose', async (t) => {
+    const { vec } = toColumns();
+    assert.ok(vec !== undefined);
+    const pairs: Columns[string] = [vectorType(2), vec[1].map((_, row) => [row, row % 9])];
+    const { engine, table } = await open(t, { vec, pairs });
+    const searches = numbers.map((index) => ({ k: 3, vectors: [vectorAt(index).slice(0, index % 2 === 0 ? 4 : 2)] }));
+    assert.ok((await countShared(engine, table, searches)) > 1);
+  });
 
-const LOOKUPS: Readonly<Record<string, (index: number) => Partial<Query>>> = {
-  'by a number': (index) => ({ k: 1, filter: sql(`id = ${at(index)}`) }),
-  'by a text': (index) => ({ k: 1, filter: sql(`name = 'it''s ${at(index)}'`) }),
-  'of the same row': () => ({ k: 1, filter: sql('id = 7') }),
-  'of which only some find a row': (index) => ({ k: 1, filter: sql(`id = ${at(index) * 3}`) }),
-  'that find nothing': (index) => ({ k: 1, filter: sql(`id = ${-1 - index}`) }),
-  'by a key with several rows': (index) => ({ k: 10, filter: sql(`part = ${index}`) }),
-  'of some columns, the key among them': (index) => ({
-    k: 1,
-    filter: sql(`${at(index)} = id`),
-    projection: paths('name', 'id', 'person'),
-  }),
-  'with row ids': (index) => ({ k: 1, filter: sql(`id = ${at(index)}`), withRowId: true }),
-};
+  test('run by themselves once their rows were too large to be held together', async (t) => {
+    const { id, vec } = toColumns();
+    assert.ok(id !== undefined && vec !== undefined);
+    const text: Columns[string] = [new Utf8(), vec[1].map((_, row) => String(row % 10).repeat(60_000))];
+    const { engine, table } = await open(t, { id, vec, text });
+    const searches = numbers.map((index) => ({ k: 10, vectors: [vectorAt(index)] }));
+    assert.equal(await countShared(engine, table, searches), 0);
+    const few = numbers.map((index) => ({ k: 1, vectors: [vectorAt(index)] }));
+    assert.ok((await countShared(engine, table, few)) > 1);
+  });
 
-const LONE_LOOKUPS: Readonly<Record<string, (index: number) => Partial<Query>>> = {
-  'of many rows': (index) => ({ k: 101, filter: sql(`part = ${index}`) }),
-  'with more rows than they ask for': (index) => ({ k: 2, filter: sql(`half = ${index % 2}`) }),
-  'whose key is not returned': (index) => ({ k: 1, filter: sql(`id = ${at(index)}`), projection: paths('name') }),
-  'by a fraction': (index) => ({ k: 1, filter: sql(`weight = ${at(index)}.5`) }),
-  'behind the first row': (index) => ({ k: 1, offset: 1, filter: sql(`part = ${index}`) }),
-  'with a second condition': (index) => ({ k: 1, filter: sql(`id = ${at(index)} AND part > 3`) }),
-};
-
-suite('concurrent lookups', () => {
-  for (const [title, toLookup] of Object.entries(LOOKUPS)) {
-    test(`${title} run as one, each with its own result`, async (t) => {
-      const { engine, table } = await open(t);
-      assert.ok((await countShared(engine, table, numbers.map(toLookup))) > 1);
-    });
-  }
-
-  for (const [title, toLookup] of Object.entries(LONE_LOOKUPS)) {
-    test(`${title} run by themselves`, async (t) => {
-      const { engine, table } = await open(t);
-      assert.equal(await countShared(engine, table, numbers.map(toLookup)), 0);
-    });
-  }
+  test('are refused as they would be by themselves', async (t) => {
+    const { engine, table } = await open(t);
+    const query = { k: 3, filter: sql('100 / (part - 5) > 0') };
+    const searches = numbers.map((index) => ({ ...query, vectors: [vectorAt(index)] }));
+    const refusal = async (search: Partial<Query>): Promise<string> => read(engine, table, search).catch(String);
+    const alone = await refusal(searches[0] ?? {});
+    assert.match(alone, /Error/);
+    assert.deepEqual(
+      await Promise.all(searches.map(refusal)),
+      searches.map(() => alone),
+    );
+  });
 
   test('see every commit that was acknowledged before', async (t) => {
-    const { engine, location } = await openTestEngine(t, SHARING);
-    await engine.createTable(location(), await toStream(toItems(READS)), {});
-    const table = latest(location());
-    const assignments = [{ path: ['score'] as const, expression: sql('score + 1') }];
-    let acknowledged = 1;
+    const { half, vec } = toColumns();
+    assert.ok(half !== undefined && vec !== undefined);
+    const { engine, table } = await open(t, { half, vec });
+    const assignments = [{ path: ['half'] as const, expression: sql('half + 2') }];
+    let acknowledged = 0;
     let isWriting = true;
-    const reading = numbers.map(async (id) => {
+    const reading = numbers.map(async (index) => {
       while (isWriting) {
         const least = acknowledged;
-        const found = await read(engine, table, { k: 1, filter: sql(`id = ${id}`) });
-        assert.ok(JSON.parse(found).rows[0].score >= least, found);
+        const found = await read(engine, table, { k: 1, vectors: [vectorAt(index)] });
+        assert.ok(JSON.parse(found).rows[0].half >= least, found);
       }
     });
     for (let round = 0; round < 30; round += 1) {
       await commitPlan(engine, table, engine.commits.update(table, { assignments, predicate: undefined }));
-      acknowledged += 1;
+      acknowledged += 2;
     }
     isWriting = false;
     await Promise.all(reading);
     assert.ok(engine.counts().sharedReads > 0);
   });
-
-  test('fail by themselves: the others get their results', async (t) => {
-    const { engine, table } = await open(t);
-    const broken = numbers.map((index) => ({ k: 1, filter: sql(`id = ${index}`), projection: paths('id', 'missing') }));
-    const whole = numbers.map((index) => ({ k: 1, filter: sql(`id = ${index}`) }));
-    const outcomes = await Promise.allSettled([...broken, ...whole].map(async (query) => read(engine, table, query)));
-    assert.deepEqual(
-      outcomes.map(({ status }) => status),
-      [...numbers.map(() => 'rejected'), ...numbers.map(() => 'fulfilled')],
-    );
-  });
 });
 
-test('a read that meets no others runs by itself', async (t) => {
+test('a search that meets no others runs by itself', async (t) => {
   const { engine, table } = await open(t);
-  for (const index of numbers) await read(engine, table, { k: 1, filter: sql(`id = ${index}`) });
+  for (const index of numbers) await read(engine, table, { k: 1, vectors: [vectorAt(index)] });
   assert.equal(engine.counts().sharedReads, 0);
 });
