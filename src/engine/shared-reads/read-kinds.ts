@@ -32,7 +32,7 @@ function isQueryIndex(name: string): boolean {
 
 /** A search that names no column finds it by the length of its vector. */
 function nameOf({ query }: QueryPlan, { path }: VectorColumn): string {
-  return JSON.stringify({ ...query, vectors: [], vectorColumn: path });
+  return JSON.stringify({ ...query, vectors: query.vectors[0]?.length, vectorColumn: path });
 }
 
 function merge(plans: readonly QueryPlan[]): QueryPlan {

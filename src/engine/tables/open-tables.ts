@@ -83,9 +83,9 @@ export class OpenTables {
       });
       if (found !== undefined) return found;
       // While writers move the shared handle, it is not known what the work saw.
-      this.#pinned.setBusy(ref.location);
+      if (isLatest && this.#stampOf(ref) !== undefined) this.#pinned.setBusy(ref.location);
     }
-    const pinned = await this.#pin(ref);
+    const pinned = isLatest ? await this.#pin(ref) : undefined;
     if (pinned === undefined) {
       const version = this.#versionFor(ref) ?? ref.recorded?.version;
       return this.usePrivate({ ...ref, version }, async (table) => ({
@@ -219,16 +219,19 @@ export class OpenTables {
 
   /** The latest version, for reading beside writers. `undefined` where a private handle has to do. */
   async #pin(ref: TableRef): Promise<PinnedTable | undefined> {
-    const { location, recorded } = ref;
-    if (findBranch(ref) !== undefined || this.#versionFor(ref) !== undefined) return undefined;
+    const { location } = ref;
     const { text, version } = await this.use(ref, async (table) => {
-      const stamp = this.#watches.get(branchKey(location, undefined))?.read();
-      return { text: recorded?.tableId ?? stamp?.text, version: await versionNow(table) };
+      return { text: this.#stampOf(ref), version: await versionNow(table) };
     });
     if (text === undefined || this.#versionFor(ref) !== undefined) return undefined;
     const open = async (): Promise<NativeTable> => this.openPrivate({ location, version });
     // A private handle shows what is wrong.
     return this.#pinned.acquire(location, { text, version }, open).catch(() => undefined);
+  }
+
+  /** Differs for another table in the same place. `undefined` where the storage has no stamps. */
+  #stampOf({ location, recorded }: TableRef): string | undefined {
+    return recorded?.tableId ?? this.#watches.get(branchKey(location, undefined))?.read()?.text;
   }
 
   #versionFor({ location, branch, version }: TableRef): number | undefined {
@@ -249,14 +252,21 @@ export class OpenTables {
         );
         if (isLatest) return shared;
       } catch (error) {
-        if (attempt >= REFRESH_FAILURES_MAX) throw error;
+        if (attempt >= REFRESH_FAILURES_MAX) {
+          this.#giveUp(location, shared);
+          throw error;
+        }
       }
-      this.evict(location);
-      shared.release();
+      this.#giveUp(location, shared);
     }
     throw new ServiceError('ServiceUnavailable', 'The table is being dropped and created again too often to be read.', {
       retryAfterSeconds: 1,
     });
+  }
+
+  #giveUp(location: TableLocation, shared: SharedTable): void {
+    this.evict(location);
+    shared.release();
   }
 
   async #find(location: TableLocation): Promise<SharedTable> {

@@ -100,7 +100,10 @@ export class PinnedTable extends CountedHandle implements OpenTable {
   }
 
   async schema(): Promise<Schema> {
-    this.#schema ??= readSchema(this.native);
+    this.#schema ??= readSchema(this.native).catch((error: unknown) => {
+      this.#schema = undefined;
+      throw error;
+    });
     return this.#schema;
   }
 

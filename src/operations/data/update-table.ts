@@ -43,7 +43,12 @@ export const updateTable = defineTableOperation({
           })
         : await services.writes.runSeveral({ ...write, plan: crossed });
     if (result.kind === 'refused' && commits.needsTwoCommits(result.error))
-      result = await services.writes.runSeveral({ ...write, plan: commits.recomputingUpdate(target, update) });
+      result = await services.writes.runSeveral({
+        ...write,
+        // Admitted before.
+        growth: undefined,
+        plan: commits.recomputingUpdate(target, update),
+      });
     // Release 0.41 of the LanceDB client for Rust reads both names as one field, and refuses a reply that has it twice.
     const hidden = request.dialect === 'lancedb' ? { updated_rows: undefined } : {};
     return replyToWrite(result, ({ properties = table.properties }) => ({ ...hidden, properties }));
