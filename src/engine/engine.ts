@@ -102,7 +102,7 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
     /** Current numbers; hits and misses since the start. */
     counts: () => ({
       orphanedQueries: orphans.count,
-      sharedReads: parts.sharedReads.shared,
+      sharedSearches: parts.sharedSearches.shared,
       openTables: tables.counts(),
       readMemory: { usedBytes: memory.usedBytes, bytesMax: memory.limits.memoryBytesMax },
     }),

@@ -10,7 +10,7 @@ import { buildQuery, hidesRowId, isHybrid, planQuery, requireOneSearch } from '.
 import { chooseColumns, returnsRowId, runHybrid } from './hybrid-query.ts';
 import { filterTextAfter } from './hybrid-legs.ts';
 import type { QueryPlan } from './native-query.ts';
-import { toReadKind } from '../shared-reads/read-kinds.ts';
+import { toSearchKind } from '../shared-searches/merged-search.ts';
 import type { QueryRun } from './query-run.ts';
 import { reserveMemory } from './result-batches.ts';
 
@@ -31,11 +31,11 @@ export async function startQuery(
   const plan = await filterTextAfter(table.native, asked, batchRows);
   if (plan === undefined) return toEmptyResult(table.native, asked);
   const alone = async (): Promise<ResultFiles> => startPlan(table.native, plan, batchRows, deadline);
-  const kind = lease.heldBytes === 0 ? toReadKind(plan) : undefined;
+  const kind = lease.heldBytes === 0 ? toSearchKind(plan) : undefined;
   if (kind === undefined) return alone();
   const empty = async (): Promise<ResultFiles> => toEmptyResult(table.native, plan);
   const readAll = async (merged: QueryPlan) => readToEnd(table.native, merged, batchRows);
-  return parts.sharedReads.run(table.native, { kind, plan, alone, empty, readAll });
+  return parts.sharedSearches.run(table.native, { kind, plan, alone, empty, readAll });
 }
 
 async function startPlan(

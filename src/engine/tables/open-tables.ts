@@ -28,7 +28,8 @@ type Work<Value> = (table: OpenTable) => Promise<Value>;
 
 /**
  * Keeps the latest state of the most recently used tables open. A version or a branch is opened for one piece of work
- * alone (invariant 3): the engine's handles are mutable, and a reader of the latest must never get one that was moved elsewhere.
+ * alone (invariant 3): the engine's handles are mutable, and a reader of the latest must never get one that was moved
+ * elsewhere. Beside writers, readers share a handle at what is the latest version when they begin.
  */
 export class OpenTables {
   readonly #connections: Connections;

@@ -10,7 +10,7 @@ import { ENGINE_LIMITS, commitPlan, latest, openTestEngine, sql, toQuery, toStre
 import type { Owner } from '../test-engine.ts';
 
 const NO_TIMEOUT = { seconds: undefined, signal: new AbortController().signal };
-const SHARING = { limits: { ...ENGINE_LIMITS, sharedReadsMax: 16 }, parallelReadsMax: 1 };
+const SHARING = { limits: { ...ENGINE_LIMITS, sharedSearchesMax: 16 }, parallelSearchesMax: 1 };
 const ROWS = 300;
 const READS = 12;
 
@@ -52,9 +52,9 @@ async function read(engine: Engine, table: TableState, query: Partial<Query>): P
 async function countShared(engine: Engine, table: TableState, queries: readonly Partial<Query>[]): Promise<number> {
   const alone: string[] = [];
   for (const query of queries) alone.push(await read(engine, table, query));
-  const before = engine.counts().sharedReads;
+  const before = engine.counts().sharedSearches;
   assert.deepEqual(await Promise.all(queries.map(async (query) => read(engine, table, query))), alone);
-  return engine.counts().sharedReads - before;
+  return engine.counts().sharedSearches - before;
 }
 
 const numbers = Array.from({ length: READS }, (_, index) => index);
@@ -130,7 +130,7 @@ suite('concurrent vector searches', () => {
     const { engine, table } = await open(t);
     const searches = numbers.map((index) => ({ k: 3, vectors: [vectorAt(index), vectorAt(index + 1)] }));
     await Promise.all(searches.map(async (query) => read(engine, table, query)));
-    assert.equal(engine.counts().sharedReads, 0);
+    assert.equal(engine.counts().sharedSearches, 0);
   });
 
   test('run as one only on the same column, which the length of a vector may choose', async (t) => {
@@ -186,12 +186,12 @@ suite('concurrent vector searches', () => {
     }
     isWriting = false;
     await Promise.all(reading);
-    assert.ok(engine.counts().sharedReads > 0);
+    assert.ok(engine.counts().sharedSearches > 0);
   });
 });
 
 test('a search that meets no others runs by itself', async (t) => {
   const { engine, table } = await open(t);
   for (const index of numbers) await read(engine, table, { k: 1, vectors: [vectorAt(index)] });
-  assert.equal(engine.counts().sharedReads, 0);
+  assert.equal(engine.counts().sharedSearches, 0);
 });

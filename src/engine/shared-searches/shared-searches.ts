@@ -1,30 +1,23 @@
 import type { ResultFiles } from '../../arrow/results/result-framing.ts';
 import type { NativeTable } from '../native/native.ts';
 import type { QueryPlan } from '../queries/native-query.ts';
+import { mergeSearches, splitResult } from './merged-search.ts';
 
-/** How reads of one kind run as one. */
-export interface ReadKind {
-  /** Equal for reads of one handle that can run as one. */
-  readonly name: string;
-  /** One query for all of them. */
-  merge(plans: readonly QueryPlan[]): QueryPlan;
-  /** The result of each, from all batches of the merged query. `undefined` when they cannot be told apart. */
-  split(files: readonly Buffer[], plans: readonly QueryPlan[]): readonly ResultFiles[] | undefined;
-}
-
-export interface SharableRead {
-  readonly kind: ReadKind;
+/** A search that may run as one with others. */
+export interface SharableSearch {
+  /** Equal for searches of one handle that can run as one. */
+  readonly kind: string;
   readonly plan: QueryPlan;
   /** Runs it by itself. */
   readonly alone: () => Promise<ResultFiles>;
   /** Its result if there are no rows. */
   readonly empty: () => Promise<ResultFiles>;
-  /** All batches of the merged query. */
+  /** All batches of a merged search. */
   readonly readAll: (merged: QueryPlan) => Promise<readonly Buffer[]>;
 }
 
 interface Member {
-  readonly read: SharableRead;
+  readonly search: SharableSearch;
   readonly resolve: (result: ResultFiles | Promise<ResultFiles>) => void;
 }
 
@@ -40,14 +33,14 @@ interface Running {
   readonly part: () => void;
 }
 
-/** What is known of the reads of one handle, by the names of their kinds. */
-interface HandleReads {
+/** What is known of the searches of one handle, by their kinds. */
+interface HandleSearches {
   readonly running: Map<string, Running>;
   /** Those that could not run as one. */
   readonly lone: Set<string>;
 }
 
-interface SharedReadsLimits {
+interface SharedSearchesLimits {
   /** How many run as one at most; 1: each by itself. */
   readonly membersMax: number;
   /** How many queries of one kind run at once before others wait for them. */
@@ -61,37 +54,37 @@ const GROUP_BYTES_MAX = 4 * 1024 * 1024;
 const LONE_KINDS_MAX = 64;
 
 /**
- * Group commit for reads: when as many searches of one kind run as there are processors, the next ones wait, and run as
+ * Group commit for searches: when as many searches of one kind run as there are processors, the next ones wait, and run as
  * one query of the engine when one of those ends. That takes half of the engine's time, or less, and each still gets its
- * own result. On an idle machine no read waits.
+ * own result. On an idle machine none waits.
  *
- * All members read from the same handle, which only moves forward: a read that runs later than it was sent sees the same
+ * All members read from the same handle, which only moves forward: one that runs later than it was sent sees the same
  * version or a newer one.
  */
-export class SharedReads {
-  readonly #limits: SharedReadsLimits;
-  readonly #handles = new WeakMap<NativeTable, HandleReads>();
+export class SharedSearches {
+  readonly #limits: SharedSearchesLimits;
+  readonly #handles = new WeakMap<NativeTable, HandleSearches>();
   #shared = 0;
 
-  constructor(limits: SharedReadsLimits) {
+  constructor(limits: SharedSearchesLimits) {
     this.#limits = limits;
   }
 
-  /** How many reads have run as one with others. */
+  /** How many have run as one with others. */
   get shared(): number {
     return this.#shared;
   }
 
-  async run(table: NativeTable, read: SharableRead): Promise<ResultFiles> {
+  async run(table: NativeTable, search: SharableSearch): Promise<ResultFiles> {
     const { membersMax, parallelMax } = this.#limits;
-    const reads = this.#handles.get(table) ?? { running: new Map<string, Running>(), lone: new Set<string>() };
-    this.#handles.set(table, reads);
-    const { name } = read.kind;
-    if (membersMax < 2 || reads.lone.has(name)) return read.alone();
-    const running = reads.running.get(name) ?? startRunning(reads, name);
-    if (running.count < parallelMax) return this.#count(running, read.alone);
+    const searches = this.#handles.get(table) ?? { running: new Map<string, Running>(), lone: new Set<string>() };
+    this.#handles.set(table, searches);
+    const name = search.kind;
+    if (membersMax < 2 || searches.lone.has(name)) return search.alone();
+    const running = searches.running.get(name) ?? startRunning(searches, name);
+    if (running.count < parallelMax) return this.#count(running, search.alone);
     return new Promise((resolve) => {
-      running.waiting.push({ read, resolve });
+      running.waiting.push({ search, resolve });
       running.timer ??= setTimeout(() => {
         while (running.waiting.length > 0) this.#startNext(running);
       }, WAIT_MILLISECONDS);
@@ -117,7 +110,7 @@ export class SharedReads {
       running.timer = undefined;
     }
     if (first === undefined) return;
-    if (others.length === 0) first.resolve(this.#count(running, first.read.alone));
+    if (others.length === 0) first.resolve(this.#count(running, first.search.alone));
     else void this.#runGroup(running, [first, ...others]);
   }
 
@@ -126,24 +119,24 @@ export class SharedReads {
     const results = await this.#runMerged(running, members).catch(() => undefined);
     if (results === undefined) running.part();
     else this.#shared += members.length;
-    for (const [index, { read, resolve }] of members.entries()) resolve(results?.[index] ?? read.alone());
+    for (const [index, { search, resolve }] of members.entries()) resolve(results?.[index] ?? search.alone());
   }
 
   async #runMerged(
     running: Running,
-    members: readonly [Member, ...Member[]],
+    [first, ...others]: readonly [Member, ...Member[]],
   ): Promise<readonly ResultFiles[] | undefined> {
-    const { kind, readAll } = members[0].read;
-    const plans = members.map(({ read }) => read.plan);
+    const { plan, readAll } = first.search;
+    const merged = mergeSearches([plan, ...others.map(({ search }) => search.plan)]);
     // The next group begins before the results are split: the engine need not wait for that.
-    const files = await this.#count(running, async () => readAll(kind.merge(plans)));
-    if (files.length === 0) return Promise.all(members.map(async ({ read }) => read.empty()));
+    const files = await this.#count(running, async () => readAll(merged));
+    if (files.length === 0) return Promise.all([first, ...others].map(async ({ search }) => search.empty()));
     const bytes = files.reduce((sum, { length }) => sum + length, 0);
-    return bytes > GROUP_BYTES_MAX ? undefined : kind.split(files, plans);
+    return bytes > GROUP_BYTES_MAX ? undefined : splitResult(files, 1 + others.length);
   }
 }
 
-function startRunning({ running, lone }: HandleReads, name: string): Running {
+function startRunning({ running, lone }: HandleSearches, name: string): Running {
   const started: Running = {
     count: 0,
     waiting: [],
