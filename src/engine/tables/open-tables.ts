@@ -12,7 +12,7 @@ import { PinnedTables } from './pinned-tables.ts';
 import type { PinnedTable } from './pinned-tables.ts';
 import { RecordedTables } from './recorded-tables.ts';
 import type { RecordedSettings } from './recorded-tables.ts';
-import { SharedTable, readSchema, readVersion, toOpenTable } from './table-handle.ts';
+import { SharedTable, readSchema, readVersion, retireSoon, toOpenTable } from './table-handle.ts';
 import type { OpenTable, TableRef, WriteTarget } from './table-handle.ts';
 
 /** A handle that fails may belong to a table that was dropped meanwhile; a new one then shows the real cause. */
@@ -44,7 +44,7 @@ export class OpenTables {
 
   constructor(connections: Connections, settings: RecordedSettings) {
     this.#connections = connections;
-    this.#shared = new LRUCache({ max: settings.openTablesMax, dispose: retireSoon });
+    this.#shared = new LRUCache({ max: settings.openTablesMax, dispose: (opening) => retireSoon(opening) });
     this.#watches = new LRUCache({ max: settings.openTablesMax });
     this.#recorded = new RecordedTables(connections, settings);
     this.#pinned = new PinnedTables(settings.openTablesMax);
@@ -307,14 +307,6 @@ export function versionConflict(base: number): ServiceError {
 /** `undefined` for the main branch. */
 function findBranch({ branch }: TableRef): string | undefined {
   return branch === MAIN_BRANCH ? undefined : branch;
-}
-
-/** After those that wait for it to open: while many tables are in use they would otherwise have to open it again. */
-function retireSoon(opening: Promise<SharedTable>): void {
-  opening.then(
-    (shared) => setImmediate(() => shared.retire()),
-    () => {},
-  );
 }
 
 async function versionNow(table: OpenTable): Promise<number> {

@@ -3,7 +3,7 @@ import { locationKey } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import type { Schema } from '../../model/schema.ts';
 import type { NativeTable } from '../native/native.ts';
-import { CountedHandle, readSchema } from './table-handle.ts';
+import { CountedHandle, readSchema, retireSoon } from './table-handle.ts';
 import type { OpenTable } from './table-handle.ts';
 
 /** `text` differs for another table, or another history of the same one. */
@@ -114,12 +114,4 @@ export class PinnedTable extends CountedHandle implements OpenTable {
   forget(): void {
     this.#schema = undefined;
   }
-}
-
-/** After those that wait for it to open. */
-function retireSoon(opening: Promise<PinnedTable>): void {
-  opening.then(
-    (table) => setImmediate(() => table.retire()),
-    () => {},
-  );
 }

@@ -5,7 +5,7 @@ import type { RecordedVersion, TableLocation } from '../../model/table.ts';
 import type { Schema } from '../../model/schema.ts';
 import type { Connections } from '../native/connections.ts';
 import { engineCall } from '../native/engine-errors.ts';
-import { CountedHandle, readSchema, readVersion } from './table-handle.ts';
+import { CountedHandle, readSchema, readVersion, retireSoon } from './table-handle.ts';
 import type { OpenTable } from './table-handle.ts';
 
 export interface RecordedSettings {
@@ -30,7 +30,7 @@ export class RecordedTables {
   constructor(connections: Connections, settings: RecordedSettings) {
     this.#connections = connections;
     this.#settings = settings;
-    this.#open = new LRUCache({ max: settings.openTablesMax, dispose: retireSoon });
+    this.#open = new LRUCache({ max: settings.openTablesMax, dispose: (opening) => retireSoon(opening) });
     this.#polledAt = new LRUCache({ max: settings.openTablesMax });
   }
 
@@ -157,11 +157,4 @@ class RecordedTable extends CountedHandle implements OpenTable {
     this.#version = version;
     this.#schema = undefined;
   }
-}
-
-function retireSoon(opening: Promise<RecordedTable>): void {
-  opening.then(
-    (table) => setImmediate(() => table.retire()),
-    () => {},
-  );
 }

@@ -86,6 +86,14 @@ export class CountedHandle {
   }
 }
 
+/** After those that wait for it to open: while many tables are in use they would otherwise have to open it again. */
+export function retireSoon(opening: Promise<CountedHandle>): void {
+  opening.then(
+    (handle) => setImmediate(() => handle.retire()),
+    () => {},
+  );
+}
+
 /** One handle on the latest state of a table, shared by all its readers and writers. It only ever moves forward. */
 export class SharedTable extends CountedHandle implements OpenTable {
   readonly #watch: VersionWatch;
