@@ -55,8 +55,8 @@ const LONE_KINDS_MAX = 64;
 
 /**
  * Group commit for searches: when as many searches of one kind run as there are processors, the next ones wait, and run as
- * one query of the engine when one of those ends. That takes half of the engine's time, or less, and each still gets its
- * own result. On an idle machine none waits.
+ * one query of the engine when one of those ends. That takes about half of the engine's time, and each still gets its own
+ * result. On an idle machine none waits.
  *
  * All members read from the same handle, which only moves forward: one that runs later than it was sent sees the same
  * version or a newer one.

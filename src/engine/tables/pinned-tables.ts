@@ -51,9 +51,9 @@ export class PinnedTables {
     open: () => Promise<NativeTable>,
   ): Promise<PinnedTable> {
     const key = locationKey(location);
+    const identity = `${version} ${text}`;
     for (;;) {
       const known = this.#pinned.get(key);
-      const identity = `${version} ${text}`;
       const isSame = known?.identity === identity;
       const opening = isSame ? known.opening : open().then((native) => new PinnedTable(native, version));
       if (!isSame) {
