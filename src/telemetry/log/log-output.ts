@@ -27,11 +27,13 @@ function isFile(descriptor: number): boolean {
 }
 
 const BATCH_MILLISECONDS = 20;
-const BATCH_CHARACTERS_MAX = 64 * 1024;
+/** What a pipe takes in one piece: of more, lines would be torn by those that another process writes to the same pipe. */
+const BATCH_BYTES_MAX = 4096;
 
 /** Batches lines: under overload, one system call per line costs more than the rest of a refusal. */
 export function batchLines(stream: LogStream) {
   let text = '';
+  let bytes = 0;
   let isClosed = false;
   let timer: NodeJS.Timeout | undefined;
   const flush = (): void => {
@@ -40,6 +42,7 @@ export function batchLines(stream: LogStream) {
     if (text === '') return;
     const batch = text;
     text = '';
+    bytes = 0;
     stream.write(batch);
   };
   // The last lines often say why the process ended.
@@ -47,8 +50,11 @@ export function batchLines(stream: LogStream) {
   return {
     ...(stream.isTTY === undefined ? {} : { isTTY: stream.isTTY }),
     write(line: string): true {
+      const lineBytes = Buffer.byteLength(line);
+      if (bytes + lineBytes > BATCH_BYTES_MAX) flush();
       text += line;
-      if (isClosed || text.length >= BATCH_CHARACTERS_MAX) flush();
+      bytes += lineBytes;
+      if (isClosed || bytes >= BATCH_BYTES_MAX) flush();
       else timer ??= setTimeout(flush, BATCH_MILLISECONDS).unref();
       return true;
     },

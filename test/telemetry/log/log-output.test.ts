@@ -51,12 +51,23 @@ test('batches lines in their order', async () => {
   assert.deepEqual(written, ['one\ntwo\nthree\n']);
 });
 
-test('much is not held back', () => {
+test('much is not held back, and is written in pieces of whole lines that a pipe keeps together', () => {
   const { lines, written } = open();
-  for (let count = 0; count < 70; count += 1) lines.write('x'.repeat(1024));
-  assert.equal(written.length, 1);
+  const line = `${'é'.repeat(500)}\n`;
+  for (let count = 0; count < 70; count += 1) lines.write(line);
+  assert.equal(written.length, 17);
   lines.close();
-  assert.equal(written.join('').length, 70 * 1024);
+  for (const batch of written) assert.match(batch, /^(?:é{500}\n){2,4}$/);
+  assert.equal(written.join(''), line.repeat(70));
+});
+
+test('a line that no batch has room for is written at once, after those before it', () => {
+  const { lines, written } = open();
+  const long = `${'x'.repeat(10_000)}\n`;
+  lines.write('first\n');
+  lines.write(long);
+  assert.deepEqual(written, ['first\n', long]);
+  lines.close();
 });
 
 test('what was gathered is written when it closes, and what comes later at once', () => {
