@@ -156,10 +156,7 @@ await Promise.all([
   start('scripts/console.mjs', '--quick'),
   needs(/\/browser\//, 'scripts/install-browser.mjs'),
 ]);
-await Promise.all([
-  needs(/\/(?:catalog|clients)\//, 'scripts/install-postgres.mjs'),
-  needs(/\/storage\/object\/azure/, 'scripts/install-azurite.mjs'),
-]);
+await needs(/\/(?:catalog|clients)\//, 'scripts/install-postgres.mjs');
 const { findPostgres } = await import('../build/test/support/postgres.js');
 rmSync(GROUPS, { recursive: true, force: true });
 mkdirSync(GROUPS, { recursive: true });

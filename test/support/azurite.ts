@@ -1,23 +1,31 @@
 import { spawn } from 'node:child_process';
+import { once } from 'node:events';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm } from 'node:fs/promises';
+import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join, resolve } from 'node:path';
+import type { TestContext } from 'node:test';
 import { findAzureSign } from '../../src/storage/object/client/azure-signature.ts';
 import { OptionReader } from '../../src/storage/object/client/options.ts';
 import { eventually } from './eventually.ts';
 import { findFreePort } from './free-port.ts';
 
-/** Where `scripts/install-azurite.mjs` puts it. */
-export const AZURITE_FOLDER = resolve('build/tools/azurite');
+const FOLDER = resolve('build/tools/azurite');
+const PROGRAM = join(FOLDER, 'node_modules/azurite/dist/src/blob/main.js');
+const RELEASE = 'azurite@3.35.0';
+const INSTALL_MILLISECONDS_MAX = 300_000;
 
-export function findAzurite(): string | undefined {
-  const file = join(AZURITE_FOLDER, 'node_modules/azurite/dist/src/blob/main.js');
-  return existsSync(file) ? file : undefined;
+let installed: Promise<boolean> | undefined;
+
+/** Only when a test needs it, while other tests run: it takes long. False when it cannot be installed. */
+async function install(): Promise<boolean> {
+  if (existsSync(PROGRAM)) return true;
+  await mkdir(FOLDER, { recursive: true });
+  const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-save', '--prefix', FOLDER];
+  const npm = spawn('npm', ['install', ...options, RELEASE], { stdio: 'ignore', timeout: INSTALL_MILLISECONDS_MAX });
+  await once(npm, 'exit');
+  return existsSync(PROGRAM);
 }
-
-/** For the option `skip` of a test. */
-export const withoutAzurite = findAzurite() === undefined ? 'Azurite is not installed' : false;
 
 /** The account and the key that every Azurite has. */
 const ACCOUNT = 'devstoreaccount1';
@@ -27,15 +35,18 @@ export interface Azurite {
   readonly storageOptions: Readonly<Record<string, string>>;
 }
 
-/** A real Azurite in memory, with one container; ended after the test. */
-export async function startAzurite(test: { after(work: () => unknown): void }, container: string): Promise<Azurite> {
-  const file = findAzurite();
-  if (file === undefined) throw new Error('Azurite is not installed.');
+/** A real Azurite in memory, with one container; ended after the test. `undefined` when the test is skipped. */
+export async function startAzurite(test: TestContext, container: string): Promise<Azurite | undefined> {
+  installed ??= install();
+  if (!(await installed)) {
+    test.skip('Azurite cannot be installed');
+    return undefined;
+  }
   const folder = await mkdtemp(join(tmpdir(), 'tiltyard-azurite-'));
   const port = await findFreePort();
   const options = ['--silent', '--disableTelemetry', '--skipApiVersionCheck', '--inMemoryPersistence'];
   const host = ['--blobHost', '127.0.0.1', '--blobPort', String(port)];
-  const server = spawn(process.execPath, [file, ...options, ...host], { cwd: folder, stdio: 'ignore' });
+  const server = spawn(process.execPath, [PROGRAM, ...options, ...host], { cwd: folder, stdio: 'ignore' });
   test.after(async () => {
     server.kill('SIGKILL');
     await rm(folder, { recursive: true, force: true });
