@@ -104,8 +104,9 @@ function toGroup(name, files, first = []) {
   });
   const lines = [
     "import { describe } from 'node:test';",
-    // Its browser is that of all files.
+    // Its browser, or its nodes, are those of all files.
     ...(files.some((file) => file.includes('/browser/')) ? ["import '../test/support/browser.js';"] : []),
+    ...(files.some((file) => file.includes('/clients/')) ? ["import '../test/support/service.js';"] : []),
     // Not by an option of Node, which the servers that tests start would inherit: their maps take long to read.
     'process.setSourceMapsEnabled(true);',
     ...first,

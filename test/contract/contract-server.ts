@@ -31,6 +31,8 @@ export interface TableOptions {
   readonly headers?: Readonly<Record<string, string>>;
 }
 
+let names = 0;
+
 /** The service, its administrator, and the ways in which a test prepares what the service must then see. */
 export class ContractServer {
   readonly url: string;
@@ -41,7 +43,6 @@ export class ContractServer {
   readonly catalog: Catalog;
   readonly #close: () => Promise<void>;
   readonly #connections: Connection[] = [];
-  #names = 0;
 
   private constructor(parts: {
     url: string;
@@ -70,10 +71,10 @@ export class ContractServer {
     await this.#close();
   }
 
-  /** A name that no other test of this server has. */
+  /** A name that no other test of this process has: its files may share nodes. */
   name(prefix = 'table'): string {
-    this.#names += 1;
-    return `${prefix}${this.#names}`;
+    names += 1;
+    return `${prefix}${names}`;
   }
 
   client(options: ClientOptions): Client {
