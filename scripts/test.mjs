@@ -98,19 +98,21 @@ function groupWith(place, files, { variable, value }) {
 
 /** Each file is a suite, and its hooks are those of the suite. */
 function toGroup(name, files, first = []) {
-  const suites = files.map((file) => {
+  const imports = files.map((file) => {
     const path = JSON.stringify(relative(GROUPS, file));
-    return `describe(${JSON.stringify(relative('build/test', file))}, async () => import(${path}));`;
+    return `  ${JSON.stringify(relative('build/test', file))}: async () => import(${path}),`;
   });
   const lines = [
-    "import { describe } from 'node:test';",
+    `import { runGroup } from ${JSON.stringify(relative(GROUPS, 'scripts/test-group.mjs'))};`,
     // Its browser, or its nodes, are those of all files.
-    ...(files.some((file) => file.includes('/browser/')) ? ["import '../test/support/browser.js';"] : []),
-    ...(files.some((file) => file.includes('/clients/')) ? ["import '../test/support/service.js';"] : []),
+    ...(files.some((file) => file.includes('/browser/')) ? ["await import('../test/support/browser.js');"] : []),
+    ...(files.some((file) => file.includes('/clients/')) ? ["await import('../test/support/service.js');"] : []),
     // Not by an option of Node, which the servers that tests start would inherit: their maps take long to read.
     'process.setSourceMapsEnabled(true);',
     ...first,
-    ...suites,
+    'await runGroup({',
+    ...imports,
+    '});',
     '',
   ];
   writeFileSync(`${GROUPS}/${name}`, lines.join('\n'));
