@@ -7,7 +7,7 @@ import type { MadeTable } from '../contract-server.ts';
 import { assertRefused, badRequest } from '../refusal.ts';
 
 /** Two sub-vectors for 32 dimensions round so far that the engine's own defaults miss nearly all neighbours. */
-const SHAPE = { rows: 20_000, dimension: 32, clusters: 40 };
+const SHAPE = { rows: 8000, dimension: 32, clusters: 40 };
 const INDEX = { column: 'vec', index_type: 'IVF_PQ', num_sub_vectors: 2, num_partitions: 40 };
 const QUERIES = clusteredQueries(SHAPE, 20);
 const NARROW = 'bucket < 10';
