@@ -6,6 +6,7 @@ import type { RawConnection } from './engine-side.ts';
 import type { Result } from './measure.ts';
 import { formatTable, showFigure } from './report.ts';
 import { compareAnalysis } from './scenarios/reads/analysis.ts';
+import { compareBesideWriter } from './scenarios/reads/beside-writer.ts';
 import { compareCeiling } from './scenarios/reads/ceiling.ts';
 import { measureDiff } from './scenarios/reads/diff.ts';
 import { compareCreate } from './scenarios/create.ts';
@@ -41,6 +42,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   'insert-cost': countInsertCost,
   'insert-fragments': countFragments,
   query: compareQuery,
+  'beside-writer': compareBesideWriter,
   filtered: compareFiltered,
   recall: measureRecall,
   repeat: measureRepeat,

@@ -61,7 +61,7 @@ export async function* compareQuery(bench: Bench): AsyncGenerator<Comparison> {
   table.close();
 }
 
-async function searchOnce(table: RawTable, vector: Float32Array): Promise<void> {
+export async function searchOnce(table: RawTable, vector: Float32Array): Promise<void> {
   const query = table.query().nearestTo(vector);
   query.limit(10);
   await readThrough(query);

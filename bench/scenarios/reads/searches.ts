@@ -22,10 +22,16 @@ export function searchRequest(table: string, vector: Float32Array): Buffer {
   return queryRequest(table, { vector: { single_vector: [...vector] }, k: 10, nprobes: PROBES });
 }
 
+const BUILD_MILLISECONDS_MAX = 600_000;
+
 /** A long build is answered with 202; then wait for its index. */
 export async function buildIndex(client: BareClient, table: string, index: object): Promise<void> {
   const status = await client.send(jsonRequest(`/v1/table/${table}/create_index`, BENCH_KEY, index));
   if (status !== 202) return expectSuccess(status);
   const list = jsonRequest(`/v1/table/${table}/index/vec_idx/stats`, BENCH_KEY, {});
-  while ((await client.poll(list)) !== 200) await sleep(500);
+  const startedAt = performance.now();
+  while ((await client.poll(list)) !== 200) {
+    if (performance.now() - startedAt > BUILD_MILLISECONDS_MAX) throw new Error(`the index of ${table} was not built`);
+    await sleep(500);
+  }
 }
