@@ -6,8 +6,9 @@ import asyncHooks from 'node:async_hooks';
 // nothing catches; without it, the process fails with the message of the error.
 const { createHook } = asyncHooks;
 const hooks = [];
-asyncHooks.createHook = ({ init }) => {
-  const hook = createHook({ init });
+asyncHooks.createHook = (callbacks) => {
+  // Nothing has to be forgotten of what it learns until then.
+  const hook = createHook({ ...callbacks, destroy: undefined });
   hooks.push(hook);
   return hook;
 };

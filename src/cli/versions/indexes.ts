@@ -65,7 +65,7 @@ export const indexCommands: readonly Command[] = [
       const job = await followJob(session, id, `building ${name}`);
       if (job === undefined) return EXIT.failed;
       const stats = await indexStats(client, table, name, readBranch(given));
-      const built = `Created the index ${name}: ${stats.index_type} on ${showPath(table)}, ${countOf(stats.num_indexed_rows, 'row')}`;
+      const built = `Built the index ${name}: ${stats.index_type} on ${showPath(table)}, ${countOf(stats.num_indexed_rows, 'row')}`;
       const why =
         reply.index_type_reason === undefined ? '' : `Chose ${stats.index_type}: ${reply.index_type_reason}.\n`;
       const text = `${built}\n${why}${describeSearch(stats)}`;

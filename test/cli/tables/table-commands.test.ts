@@ -255,7 +255,7 @@ test('deletes rows, after a preview when asked', async () => {
 
 test('builds, lists, measures and drops indexes', async () => {
   const built = await run(['index', 'create', 'orders', 'id', '--type', 'btree'], { status: () => undefined });
-  assert.match(built.out, /^Created the index id_idx: BTREE on orders, 398 rows\n$/);
+  assert.match(built.out, /^Built the index id_idx: BTREE on orders, 398 rows\n$/);
   const [index] = (await json('index', 'list', 'orders')).indexes;
   assert.deepEqual([index.index_name, index.num_indexed_rows], ['id_idx', 398]);
   assert.match(await done('index', 'list', 'orders'), /^id_idx +BTREE +id +398 +0 +[\d.]+ KiB *$/m);
@@ -265,7 +265,7 @@ test('builds, lists, measures and drops indexes', async () => {
   });
   assert.match(
     chosen.out,
-    /^Created the index price_chosen: BTREE on orders, .* rows?\nChose BTREE: .* distinct values\.\n$/,
+    /^Built the index price_chosen: BTREE on orders, .* rows?\nChose BTREE: .* distinct values\.\n$/,
   );
   const started = await json('index', 'create', 'orders', 'name', '--type', 'FTS', '--no-wait');
   assert.ok(started.job_id.length > 0);
