@@ -25,7 +25,7 @@ export function takeReadings(
   const { rss, heapUsed, heapTotal, external, arrayBuffers } = process.memoryUsage();
   const { user, system } = process.cpuUsage();
   const { admission, arrowMemory, jsonMemory, inFlight } = load;
-  const { orphanedQueries, sharedSearches, openTables, readMemory } = engine.counts();
+  const { orphanedQueries, sharedQueries, openTables, readMemory } = engine.counts();
   const lookups = catalog.lookupCounts();
   const results = resultCache.counts();
   const embedded = embeddings?.counts();
@@ -51,7 +51,7 @@ export function takeReadings(
     openTables: openTables.open,
     openTableUses: { hit: openTables.hits, miss: openTables.misses },
     orphanedQueries,
-    sharedSearches,
+    sharedQueries,
     lookupEntries: lookups.entries,
     lookups: { hit: lookups.hits, miss: lookups.misses },
     cachedResults: results.entries,

@@ -102,7 +102,7 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
     /** Current numbers; hits and misses since the start. */
     counts: () => ({
       orphanedQueries: orphans.count,
-      sharedSearches: parts.sharedSearches.shared,
+      sharedQueries: parts.sharedQueries.shared,
       openTables: tables.counts(),
       readMemory: { usedBytes: memory.usedBytes, bytesMax: memory.limits.memoryBytesMax },
     }),

@@ -11,7 +11,7 @@ import { OrphanedQueries } from './native/query-deadline.ts';
 import { lowerEngineThreads } from './native/thread-priority.ts';
 import { ReadMemory } from './queries/read-memory.ts';
 import type { ReadMemoryLimits } from './queries/read-memory.ts';
-import { SharedSearches } from './shared-searches/shared-searches.ts';
+import { SharedQueries } from './shared-queries/shared-queries.ts';
 import { OpenReaders } from './tables/open-readers.ts';
 import { ManifestTrials } from './trial/manifest-trials.ts';
 import type { TrialSettings } from './trial/manifest-trials.ts';
@@ -28,7 +28,7 @@ export interface EngineSettings {
   /** Absent where the engine serves one caller that may use the whole machine. */
   readonly readMemory?: ReadMemoryLimits;
   /** How many similar searches run at once before others wait to run as one. As many as there are processors. */
-  readonly parallelSearchesMax?: number;
+  readonly parallelQueriesMax?: number;
   readonly storages: Storages;
   /** Absent where no manifests of external writers are committed. */
   readonly trials?: TrialSettings;
@@ -52,7 +52,7 @@ export type EngineParts = ReturnType<typeof openParts>;
 /** What all parts of the engine share: one session and one cache of open tables. */
 export function openParts(native: NativeEngine, settings: EngineSettings) {
   const { limits, sqlLimits, storageOptions, querySeconds, storages, onQuarantine = () => {} } = settings;
-  const { parallelSearchesMax = availableParallelism() } = settings;
+  const { parallelQueriesMax = availableParallelism() } = settings;
   const session = new native.Session(BigInt(limits.indexCacheBytes), BigInt(limits.metadataCacheBytes));
   const release = readEngineRelease();
   const connections = new Connections({ native, release, session, storages, storageOptions, onQuarantine });
@@ -75,7 +75,7 @@ export function openParts(native: NativeEngine, settings: EngineSettings) {
       perCallerMax: limits.orphanedQueriesPerCallerMax,
     }),
     memory: new ReadMemory(settings.readMemory ?? UNBOUNDED),
-    sharedSearches: new SharedSearches({ membersMax: limits.sharedSearchesMax, parallelMax: parallelSearchesMax }),
+    sharedQueries: new SharedQueries({ membersMax: limits.sharedQueriesMax, parallelMax: parallelQueriesMax }),
     threads: lowerEngineThreads(limits.threadNice),
     /** For writes of many rows: each takes much memory inside the engine. */
     bulkLimit: pLimit(limits.bulkWritesMax),

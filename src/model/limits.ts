@@ -224,7 +224,7 @@ export const LIMITS = {
       [0, 100],
       'After a group commit, how long to wait for more writes; a lone writer never waits.',
     ),
-    sharedSearchesMax: integer(16, [1, 64], 'Maximum number of vector searches that run as one; 1: no sharing.'),
+    sharedQueriesMax: integer(16, [1, 64], 'Maximum number of similar queries that run as one; 1: no sharing.'),
     indexCacheBytes: bytes(GiB, [0, TiB], 'Memory for the cache of indexes.'),
     metadataCacheBytes: bytes(256 * MiB, [0, TiB], 'Memory for the cache of table metadata.'),
     manifestBytesMax: bytes(64 * MiB, [MiB, GiB], 'Largest manifest that an external writer may commit.'),

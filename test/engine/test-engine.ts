@@ -53,7 +53,7 @@ export const ENGINE_LIMITS: EngineLimits = {
   insertGroupBytesMax: 16 * MiB,
   backfillBytes: 32 * MiB,
   batchGatherMilliseconds: 0,
-  sharedSearchesMax: 1,
+  sharedQueriesMax: 1,
   indexCacheBytes: 64 * MiB,
   metadataCacheBytes: 64 * MiB,
   resultBatchBytes: MiB,

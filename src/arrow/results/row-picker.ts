@@ -17,6 +17,18 @@ export interface RowRange {
   readonly count: number;
 }
 
+/** Consecutive rows become one range. */
+export function addRow(ranges: RowRange[], source: number, row: number): void {
+  const last = ranges.at(-1);
+  const isNext = last?.source === source && last.start + last.count === row;
+  if (isNext) ranges.splice(-1, 1, { ...last, count: last.count + 1 });
+  else ranges.push({ source, start: row, count: 1 });
+}
+
+export function countRows(ranges: readonly RowRange[]): number {
+  return ranges.reduce((sum, { count }) => sum + count, 0);
+}
+
 /** Values of a column of 32-bit numbers; `undefined` is null. */
 export type FloatValues = readonly (number | undefined)[];
 
@@ -237,10 +249,6 @@ function widthOf(type: DataType): number {
 
 function multiply(ranges: readonly RowRange[], factor: number): readonly RowRange[] {
   return ranges.map(({ source, start, count }) => ({ source, start: start * factor, count: count * factor }));
-}
-
-function countRows(ranges: readonly RowRange[]): number {
-  return ranges.reduce((sum, { count }) => sum + count, 0);
 }
 
 function at(columns: readonly ResultColumn[], source: number): ResultColumn {

@@ -10,8 +10,9 @@ import { buildQuery, hidesRowId, isHybrid, planQuery, requireOneSearch } from '.
 import { chooseColumns, returnsRowId, runHybrid } from './hybrid-query.ts';
 import { filterTextAfter } from './hybrid-legs.ts';
 import type { QueryPlan } from './native-query.ts';
-import { toSearchKind } from '../shared-searches/merged-search.ts';
+import { toMergeable } from '../shared-queries/merged-query.ts';
 import type { QueryRun } from './query-run.ts';
+import { FEW_ROWS } from './query-memory.ts';
 import { reserveMemory } from './result-batches.ts';
 
 /**
@@ -31,11 +32,13 @@ export async function startQuery(
   const plan = await filterTextAfter(table.native, asked, batchRows);
   if (plan === undefined) return toEmptyResult(table.native, asked);
   const alone = async (): Promise<ResultFiles> => startPlan(table.native, plan, batchRows, deadline);
-  const kind = lease.heldBytes === 0 ? toSearchKind(plan) : undefined;
-  if (kind === undefined) return alone();
+  const mergeable = lease.heldBytes === 0 ? toMergeable(plan) : undefined;
+  if (mergeable === undefined) return alone();
   const empty = async (): Promise<ResultFiles> => toEmptyResult(table.native, plan);
-  const readAll = async (merged: QueryPlan) => readToEnd(table.native, merged, batchRows);
-  return parts.sharedSearches.run(table.native, { kind, plan, alone, empty, readAll });
+  const readAll = async (merged: QueryPlan, bytesMax: number) => {
+    return readToEnd(table.native, merged, { batchRows: mergedBatchRows(plan, batchRows), bytesMax });
+  };
+  return parts.sharedQueries.run(table.native, { ...mergeable, alone, empty, readAll });
 }
 
 async function startPlan(
@@ -58,13 +61,30 @@ async function execute(table: NativeTable, plan: QueryPlan, batchRows: number): 
   return engineCall(async () => buildQuery(table, plan).execute(batchRows, null));
 }
 
-async function readToEnd(table: NativeTable, plan: QueryPlan, batchRows: number): Promise<readonly Buffer[]> {
+/** A search reads in batches of this size. The rows of a lookup may be large, and all of one key: few are read at once. */
+function mergedBatchRows({ query, vectorColumn }: QueryPlan, batchRows: number): number {
+  return vectorColumn === undefined ? Math.max(query.k ?? 0, FEW_ROWS) : batchRows;
+}
+
+interface WholeRead {
+  readonly batchRows: number;
+  readonly bytesMax: number;
+}
+
+/** `undefined` when the result is larger than that. */
+async function readToEnd(
+  table: NativeTable,
+  plan: QueryPlan,
+  { batchRows, bytesMax }: WholeRead,
+): Promise<readonly Buffer[] | undefined> {
   const batches = await execute(table, plan, batchRows);
   const files: Buffer[] = [];
-  let rows = 0;
+  let [rows, bytes] = [0, 0];
   while (!isLast(plan, rows)) {
     const file = await engineCall(async () => batches.next());
     if (file === null) break;
+    bytes += file.length;
+    if (bytes > bytesMax) return undefined;
     files.push(file);
     rows += countResultRows(file);
   }

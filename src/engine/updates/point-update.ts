@@ -33,7 +33,8 @@ export function toLiteralExpression(expression: GuardedSql): SqlLiteral | undefi
 /** Enough for `-1 = column` in a dozen parentheses. */
 const TOKENS_MAX = 28;
 
-function toKeyCondition(predicate: GuardedSql): Pick<PointUpdate, 'key' | 'literal'> | undefined {
+/** `undefined` unless the predicate is `column = literal` and nothing else. */
+export function toKeyCondition(predicate: GuardedSql): Pick<PointUpdate, 'key' | 'literal'> | undefined {
   const tokens = withoutParentheses(readTokensMax(predicate));
   const equals = tokens.findIndex((token) => isSymbol(token, '='));
   if (equals === -1) return undefined;

@@ -192,7 +192,7 @@ export const READINGS = {
     'tiltyard_engine_abandoned_queries',
     'Orphaned queries: still running after a timeout or after the client disconnected.',
   ),
-  sharedSearches: counter('tiltyard_shared_searches_total', 'Vector searches that ran as one with similar ones.'),
+  sharedQueries: counter('tiltyard_shared_queries_total', 'Queries that ran as one with similar ones.'),
   lookupEntries: gauge('tiltyard_lookup_cache_entries', 'Catalog lookups that are cached.'),
   lookups: counter(
     'tiltyard_lookups_total',

@@ -1,28 +1,32 @@
 import assert from 'node:assert/strict';
-import { suite, test } from 'node:test';
-import { Dictionary, Int32, Int64, Utf8, tableFromIPC } from 'apache-arrow';
+import { after, before, suite, test } from 'node:test';
+import { Dictionary, Float64, Int32, Int64, Utf8, tableFromIPC } from 'apache-arrow';
 import { isRead } from '../../../src/arrow/results/result-framing.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
+import type { IndexSpec } from '../../../src/model/index-spec.ts';
 import type { Query } from '../../../src/model/query.ts';
 import type { TableState } from '../../../src/model/table.ts';
+import { eventually } from '../../support/eventually.ts';
 import { PERSON, toTable, vectorType } from '../sample-tables.ts';
-import { ENGINE_LIMITS, commitPlan, latest, openTestEngine, sql, toQuery, toStream } from '../test-engine.ts';
+import { ENGINE_LIMITS, commitPlan, latest, openTestEngine, sql, toChunk, toQuery, toStream } from '../test-engine.ts';
 import type { Owner } from '../test-engine.ts';
 
 const NO_TIMEOUT = { seconds: undefined, signal: new AbortController().signal };
-const SHARING = { limits: { ...ENGINE_LIMITS, sharedSearchesMax: 16 }, parallelSearchesMax: 1 };
+const SHARING = { limits: { ...ENGINE_LIMITS, sharedQueriesMax: 16 }, parallelQueriesMax: 1 };
 const ROWS = 300;
 const READS = 12;
 
 type Columns = Parameters<typeof toTable>[0];
 
-/** Every seventh name and every fifth person is null. */
+/** `part` has each value three times, `half` and `block` each 150 times; every seventh name and every fifth person is null. */
 function toColumns(): Columns {
   const ids = Array.from({ length: ROWS }, (_, index) => index);
   return {
     id: [new Int64(), ids.map(BigInt)],
     part: [new Int32(), ids.map((id) => id % 100)],
     half: [new Int32(), ids.map((id) => id % 2)],
+    block: [new Int32(), ids.map((id) => Math.floor(id / 150))],
+    weight: [new Float64(), ids.map((id) => id / 2)],
     name: [new Utf8(), ids.map((id) => (id % 7 === 0 ? null : `it's ${id}`))],
     tag: [new Dictionary(new Utf8(), new Int32()), ids.map((id) => `tag ${id % 5}`)],
     person: [PERSON, ids.map((id) => (id % 5 === 0 ? null : { age: id, 'nick.name': null, home: null }))],
@@ -52,9 +56,9 @@ async function read(engine: Engine, table: TableState, query: Partial<Query>): P
 async function countShared(engine: Engine, table: TableState, queries: readonly Partial<Query>[]): Promise<number> {
   const alone: string[] = [];
   for (const query of queries) alone.push(await read(engine, table, query));
-  const before = engine.counts().sharedSearches;
+  const before = engine.counts().sharedQueries;
   assert.deepEqual(await Promise.all(queries.map(async (query) => read(engine, table, query))), alone);
-  return engine.counts().sharedSearches - before;
+  return engine.counts().sharedQueries - before;
 }
 
 const numbers = Array.from({ length: READS }, (_, index) => index);
@@ -91,6 +95,12 @@ const INDEX = {
   efConstruction: undefined,
 } as const;
 
+async function buildIndex(engine: Engine, table: TableState, column: string, spec: IndexSpec): Promise<void> {
+  const opened = await engine.indexes.openBuild(table);
+  await opened.build({ column: [column], name: `${column}_idx`, replace: true, spec });
+  opened.close();
+}
+
 suite('concurrent vector searches', () => {
   for (const [title, query] of Object.entries(SEARCHES)) {
     test(`${title} run as one, each with its own result`, async (t) => {
@@ -103,9 +113,7 @@ suite('concurrent vector searches', () => {
   for (const type of ['IVF_FLAT', 'IVF_PQ', 'IVF_HNSW_SQ'] as const) {
     test(`run as one with an index of type ${type}`, async (t) => {
       const { engine, table } = await open(t);
-      const opened = await engine.indexes.openBuild(table);
-      await opened.build({ column: ['vec'], name: 'vec_idx', replace: true, spec: { ...INDEX, type } });
-      opened.close();
+      await buildIndex(engine, table, 'vec', { ...INDEX, type });
       const query = { k: 10, probes: { minimum: 2, maximum: 2 }, refineFactor: 3 };
       const searches = numbers.map((index) => ({ ...query, vectors: [vectorAt(index)] }));
       assert.ok((await countShared(engine, table, searches)) > 1);
@@ -130,7 +138,7 @@ suite('concurrent vector searches', () => {
     const { engine, table } = await open(t);
     const searches = numbers.map((index) => ({ k: 3, vectors: [vectorAt(index), vectorAt(index + 1)] }));
     await Promise.all(searches.map(async (query) => read(engine, table, query)));
-    assert.equal(engine.counts().sharedSearches, 0);
+    assert.equal(engine.counts().sharedQueries, 0);
   });
 
   test('run as one only on the same column, which the length of a vector may choose', async (t) => {
@@ -186,12 +194,139 @@ suite('concurrent vector searches', () => {
     }
     isWriting = false;
     await Promise.all(reading);
-    assert.ok(engine.counts().sharedSearches > 0);
+    assert.ok(engine.counts().sharedQueries > 0);
   });
+});
+
+const at = (index: number): number => (index * 37) % ROWS;
+const byId = (index: number): Partial<Query> => ({ k: 1, filter: sql(`id = ${at(index)}`) });
+
+const LOOKUPS: Readonly<Record<string, (index: number) => Partial<Query>>> = {
+  'by a number': byId,
+  'by a text': (index) => ({ k: 1, filter: sql(`name = 'it''s ${at(index)}'`) }),
+  'of the same row': () => byId(3),
+  'of which only some find a row': (index) => ({ k: 1, filter: sql(`id = ${at(index) * 3}`) }),
+  'that find nothing': (index) => ({ k: 1, filter: sql(`id = ${-1 - index}`) }),
+  'by a key with several rows': (index) => ({
+    k: 10,
+    filter: sql(`part = ${index}`),
+    projection: paths('part', 'name', 'vec'),
+  }),
+  'by a key with just as many rows as they ask for': (index) => ({
+    k: 3,
+    filter: sql(`part = ${index}`),
+    projection: paths('part', 'id'),
+  }),
+  'with more rows than they ask for': (index) => ({ k: 2, filter: sql(`half = ${index % 2}`) }),
+  'of some columns, the key among them': (index) => ({
+    k: 1,
+    filter: sql(`${at(index)} = id`),
+    projection: paths('name', 'id', 'person'),
+  }),
+  'with row ids': (index) => ({ ...byId(index), withRowId: true }),
+};
+
+const LONE_LOOKUPS: Readonly<Record<string, (index: number) => Partial<Query>>> = {
+  'of many rows': (index) => ({ k: 101, filter: sql(`part = ${index}`) }),
+  'of all rows': (index) => ({ filter: sql(`part = ${index}`) }),
+  'whose rows would come after too many of another key': (index) => ({ k: 2, filter: sql(`block = ${index % 2}`) }),
+  'whose rows have a dictionary in each of several batches': (index) => ({ k: 10, filter: sql(`part = ${index}`) }),
+  'whose key is not returned': (index) => ({ ...byId(index), projection: paths('name') }),
+  'by a fraction': (index) => ({ k: 1, filter: sql(`weight = ${at(index)}.5`) }),
+  'behind the first row': (index) => ({ k: 1, offset: 1, filter: sql(`part = ${index}`) }),
+  'with a second condition': (index) => ({ k: 1, filter: sql(`id = ${at(index)} AND part > 3`) }),
+};
+
+/** Resolves when lookups by id run as one: then it is known which columns have an index. */
+async function openIndexed(owner: Owner, columns: readonly string[]) {
+  const { engine, table } = await open(owner);
+  for (const column of columns) await buildIndex(engine, table, column, { kind: 'scalar', type: 'BTREE' });
+  await eventually(async () => (await countShared(engine, table, numbers.map(byId))) > 1);
+  return { engine, table };
+}
+
+suite('concurrent lookups by a column with an index', () => {
+  const closing: (() => unknown)[] = [];
+  const owner = { after: (work: () => unknown) => void closing.push(work) };
+  let indexed: Awaited<ReturnType<typeof openIndexed>>;
+
+  before(async () => {
+    indexed = await openIndexed(owner, ['id', 'part', 'half', 'block', 'name', 'weight']);
+  });
+
+  after(async () => {
+    for (const close of closing.toReversed()) await close();
+  });
+
+  for (const [title, toLookup] of Object.entries(LOOKUPS)) {
+    test(`${title} run as one, each with its own result`, async () => {
+      assert.ok((await countShared(indexed.engine, indexed.table, numbers.map(toLookup))) > 1);
+    });
+  }
+
+  for (const [title, toLookup] of Object.entries(LONE_LOOKUPS)) {
+    test(`${title} run by themselves`, async () => {
+      assert.equal(await countShared(indexed.engine, indexed.table, numbers.map(toLookup)), 0);
+    });
+  }
+
+  test('fail by themselves: the others get their results', async () => {
+    const { engine, table } = indexed;
+    const whole = numbers.map(byId);
+    const broken = whole.map((query) => ({ ...query, projection: paths('id', 'missing') }));
+    const outcomes = await Promise.allSettled([...broken, ...whole].map(async (query) => read(engine, table, query)));
+    assert.deepEqual(
+      outcomes.map(({ status }) => status),
+      [...numbers.map(() => 'rejected'), ...numbers.map(() => 'fulfilled')],
+    );
+  });
+});
+
+test('lookups by a column without an index run by themselves', async (t) => {
+  const { engine, table } = await openIndexed(t, ['id']);
+  const byHalf = numbers.map((index) => ({ k: 1, filter: sql(`half = ${index % 2}`) }));
+  assert.equal(await countShared(engine, table, byHalf), 0);
+});
+
+test('lookups run by themselves while the index of their column lacks many rows', async (t) => {
+  const { id, half } = toColumns();
+  assert.ok(id !== undefined && half !== undefined);
+  const { engine, table } = await open(t, { id, half });
+  await buildIndex(engine, table, 'half', { kind: 'scalar', type: 'BTREE' });
+  const more = Array.from({ length: 10_001 }, (_, index) => ROWS + index);
+  const stream = await toStream(
+    toTable({ id: [new Int64(), more.map(BigInt)], half: [new Int32(), more.map((row) => row % 2)] }),
+  );
+  const chunk = await toChunk(stream);
+  await commitPlan(engine, table, engine.commits.append({ schema: stream.schema, chunk }));
+  await buildIndex(engine, table, 'id', { kind: 'scalar', type: 'BTREE' });
+  await eventually(async () => (await countShared(engine, table, numbers.map(byId))) > 1);
+  const byHalf = numbers.map((index) => ({ k: 1, filter: sql(`half = ${index % 2}`) }));
+  assert.equal(await countShared(engine, table, byHalf), 0);
+});
+
+test('lookups by a column whose name has to be quoted run as one', async (t) => {
+  const { id, vec } = toColumns();
+  assert.ok(id !== undefined && vec !== undefined);
+  const { engine, table } = await open(t, { 'Mixed-Case id': id, vec });
+  await buildIndex(engine, table, 'Mixed-Case id', { kind: 'scalar', type: 'BITMAP' });
+  const lookups = numbers.map((index) => ({ k: 1, filter: sql(`\`Mixed-Case id\` = ${index}`) }));
+  await eventually(async () => (await countShared(engine, table, lookups)) > 1);
+});
+
+test('lookups whose rows are too large to be held together run by themselves', async (t) => {
+  const { id, half } = toColumns();
+  assert.ok(id !== undefined && half !== undefined);
+  const text: Columns[string] = [new Utf8(), id[1].map((_, row) => String(row % 10).repeat(60_000))];
+  const { engine, table } = await open(t, { id, half, text });
+  for (const column of ['id', 'half']) await buildIndex(engine, table, column, { kind: 'scalar', type: 'BTREE' });
+  await eventually(async () => (await countShared(engine, table, numbers.map(byId))) > 1);
+  const large = numbers.map((index) => ({ k: 60, filter: sql(`half = ${index % 2}`) }));
+  assert.equal(await countShared(engine, table, large), 0);
 });
 
 test('a search that meets no others runs by itself', async (t) => {
   const { engine, table } = await open(t);
   for (const index of numbers) await read(engine, table, { k: 1, vectors: [vectorAt(index)] });
-  assert.equal(engine.counts().sharedSearches, 0);
+  assert.equal(engine.counts().sharedQueries, 0);
 });
