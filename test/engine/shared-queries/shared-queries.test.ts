@@ -12,7 +12,7 @@ import { ENGINE_LIMITS, commitPlan, latest, openTestEngine, sql, toChunk, toQuer
 import type { Owner } from '../test-engine.ts';
 
 const NO_TIMEOUT = { seconds: undefined, signal: new AbortController().signal };
-const SHARING = { limits: { ...ENGINE_LIMITS, sharedQueriesMax: 16 }, parallelQueriesMax: 1 };
+const SHARING = { limits: { ...ENGINE_LIMITS, sharedQueriesMax: 16 } };
 const ROWS = 300;
 const READS = 12;
 
@@ -34,8 +34,8 @@ function toColumns(): Columns {
   };
 }
 
-async function open(owner: Owner, columns: Columns = toColumns()) {
-  const { engine, location } = await openTestEngine(owner, SHARING);
+async function open(owner: Owner, columns: Columns = toColumns(), parallelQueriesMax = 1) {
+  const { engine, location } = await openTestEngine(owner, { ...SHARING, parallelQueriesMax });
   await engine.createTable(location(), await toStream(toTable(columns)), {});
   return { engine, table: latest(location()) };
 }
@@ -119,6 +119,12 @@ suite('concurrent vector searches', () => {
       assert.ok((await countShared(engine, table, searches)) > 1);
     });
   }
+
+  test('run by themselves as long as there is a processor for each', async (t) => {
+    const { engine, table } = await open(t, toColumns(), READS);
+    const searches = numbers.map((index) => ({ k: 3, vectors: [vectorAt(index)] }));
+    assert.equal(await countShared(engine, table, searches), 0);
+  });
 
   test('of different kinds never run as one', async (t) => {
     const { engine, table } = await open(t);
