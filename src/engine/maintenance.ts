@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TableLocation } from '../model/table.ts';
-import { engineCall, isRetryableConflict } from './native/engine-errors.ts';
+import { engineCall, isRetryableConflict, isStarved } from './native/engine-errors.ts';
 import type { NativeTable } from './native/native.ts';
 import { optimizeTable } from './native/release-calls.ts';
 import type { EngineParts } from './parts.ts';
@@ -107,12 +107,14 @@ async function startOptimize(
   const running = optimizeTable(native, release, olderThanMilliseconds);
   // `finish` reports the failure; until then it must not count as unhandled.
   running.catch(() => {});
-  if (blocksWriters) {
-    const merged = tables.usePrivate({ location }, async (watch) => waitForMerge(watch.native, running));
-    // When the watch fails, the end of everything will do.
-    await merged.catch(async () => running).catch(() => {});
-  }
+  const merge = new MergeWatch(running);
+  const waitForMerge = async (millisecondsMax: number): Promise<boolean> =>
+    tables.usePrivate({ location }, async (watch) => merge.wait(watch.native, millisecondsMax));
+  // When the watch fails, the end of everything will do.
+  if (blocksWriters) await waitForMerge(Infinity).catch(async () => running.catch(() => {}));
   return {
+    /** To be called in the write queue. True when the merge is committed, or all has ended. */
+    waitForMerge,
     /** `undefined` when a writer committed first: nothing was changed then. To be called once. */
     finish: async () => finishOptimize(native, running),
   };
@@ -132,7 +134,7 @@ async function finishOptimize(
       bytesRemoved: prune.bytesRemoved,
     };
   } catch (error) {
-    if (isRetryableConflict(error)) return undefined;
+    if (isRetryableConflict(error) || isStarved(error)) return undefined;
     throw error;
   } finally {
     native.close();
@@ -142,22 +144,33 @@ async function finishOptimize(
 const POLL_MILLISECONDS = 20;
 
 /**
- * Removing versions and refreshing indexes, which follow the merge, takes longer and disturbs no writer. While the write
- * queue is held there is no other writer, so fewer fragments mean that the merge is committed.
+ * Removing versions and refreshing indexes, which follow the merge, takes longer and disturbs no writer. Writers only add
+ * fragments, so fewer of them mean that the merge is committed.
  */
-async function waitForMerge(watch: NativeTable, running: Promise<unknown>): Promise<void> {
-  let isOver = false;
-  const over = running.catch(() => {}).then(() => (isOver = true));
-  const before = await countFragments(watch);
-  for (;;) {
-    await Promise.race([over, sleep(POLL_MILLISECONDS)]);
-    if (isOver) return;
-    await engineCall(async () => watch.checkoutLatest());
-    if ((await countFragments(watch)) < before) return;
-  }
-}
+class MergeWatch {
+  readonly #running: Promise<unknown>;
+  #fragmentsMax = 0;
 
-async function countFragments(native: NativeTable): Promise<number> {
-  const { fragmentStats } = await engineCall(async () => native.stats());
-  return fragmentStats.numFragments;
+  constructor(running: Promise<unknown>) {
+    this.#running = running;
+  }
+
+  async wait(watch: NativeTable, millisecondsMax: number): Promise<boolean> {
+    let isOver = false;
+    const over = this.#running.catch(() => {}).then(() => (isOver = true));
+    const until = performance.now() + millisecondsMax;
+    do {
+      if (await this.#isMerged(watch)) return true;
+      await Promise.race([over, sleep(POLL_MILLISECONDS)]);
+      if (isOver) return true;
+      await engineCall(async () => watch.checkoutLatest());
+    } while (performance.now() < until);
+    return this.#isMerged(watch);
+  }
+
+  async #isMerged(watch: NativeTable): Promise<boolean> {
+    const { fragmentStats } = await engineCall(async () => watch.stats());
+    this.#fragmentsMax = Math.max(this.#fragmentsMax, fragmentStats.numFragments);
+    return fragmentStats.numFragments < this.#fragmentsMax;
+  }
 }

@@ -1,4 +1,4 @@
-import { setImmediate as nextTurn } from 'node:timers/promises';
+import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
 import type { IndexCommit, Optimization, OptimizeRequest, WriteTarget } from '../engine/engine.ts';
 import type { IndexRequest } from '../model/index-spec.ts';
 import type { EngineLimits } from '../model/limits.ts';
@@ -64,9 +64,41 @@ export class BackgroundWork {
         const started = await engine.maintenance.startOptimize(location, request);
         return { optimization: started, laneMilliseconds: performance.now() - enteredAt };
       });
-      const done = await optimization.finish();
-      return done === undefined ? undefined : { ...done, laneMilliseconds };
+      const finishing = optimization.finish();
+      const { blocksWriters, olderThanMilliseconds } = request;
+      const makesWay = !blocksWriters && olderThanMilliseconds === undefined;
+      const pauses = makesWay ? await this.#makeWay(location, optimization, finishing) : 0;
+      const done = await finishing;
+      return done === undefined ? undefined : { ...done, laneMilliseconds: laneMilliseconds + pauses };
     });
+  }
+
+  /**
+   * Appends do not conflict with a compaction, but one writer can be fast enough for it to lose every race for the next
+   * version. So while it takes long, writers pause now and then. Returns how long.
+   */
+  async #makeWay(
+    location: TableLocation,
+    { waitForMerge }: { readonly waitForMerge: (millisecondsMax: number) => Promise<boolean> },
+    finishing: Promise<unknown>,
+  ): Promise<number> {
+    let [isOver, milliseconds] = [false, 0];
+    const over = finishing.catch(() => {}).then(() => (isOver = true));
+    for (let pause = 0; pause < PAUSES_MAX; pause += 1) {
+      const timer = new AbortController();
+      await Promise.race([over, sleep(PAUSE_EVERY_MILLISECONDS, undefined, { signal: timer.signal }).catch(() => {})]);
+      timer.abort();
+      if (isOver) break;
+      const hold = async (): Promise<boolean> => {
+        const startedAt = performance.now();
+        const isMerged = await waitForMerge(FIRST_PAUSE_MILLISECONDS * 2 ** pause);
+        milliseconds += performance.now() - startedAt;
+        return isMerged;
+      };
+      // Where it cannot be known whether it is merged, writers wait no longer.
+      if (await this.#parts.queues.run(location, hold, { isNext: true }).catch(() => true)) break;
+    }
+    return milliseconds;
   }
 
   /** Settles when all work that runs now has ended; `undefined` when none runs. The removal of a table waits for it. */
@@ -140,6 +172,11 @@ export class BackgroundWork {
 }
 
 const INSPECTED_AT_ONCE = 50;
+
+const PAUSE_EVERY_MILLISECONDS = 1000;
+/** Each pause may be twice as long as the one before: the more versions there are to catch up with, the longer it takes. */
+const FIRST_PAUSE_MILLISECONDS = 250;
+const PAUSES_MAX = 5;
 
 /** Whether a later commit no longer refers to the files of a version. */
 function replaces({ kind, restoredVersion = Infinity }: Commit, version: number): boolean {

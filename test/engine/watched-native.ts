@@ -10,6 +10,7 @@ const WATCHED = [
   'dropColumns',
   'createIndex',
   'dropIndex',
+  'optimize',
 ] as const;
 
 type Watched = (typeof WATCHED)[number];

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { access, readdir, truncate } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { TestContext } from 'node:test';
 import { Int32 } from 'apache-arrow';
 import type { Table } from 'apache-arrow';
@@ -163,6 +164,49 @@ suite('compaction', () => {
     assert.ok(done !== undefined && done.fragmentsRemoved > 0);
     assert.ok(results.every(({ kind }) => kind === 'committed'));
     assert.equal((await readRows(t, table)).length, 80);
+  });
+
+  /** Commits only where others leave it time, as a compaction does that has many versions to catch up with. */
+  function slowCompaction() {
+    let addedAt = 0;
+    return watchCommits(async (call, name) => {
+      const givesUpAt = performance.now() + 10_000;
+      while (name === 'optimize' && performance.now() - addedAt < 150) {
+        if (performance.now() > givesUpAt) throw new Error('Too many concurrent writers');
+        await sleep(10);
+      }
+      const reply = await call();
+      if (name === 'add') addedAt = performance.now();
+      return reply;
+    });
+  }
+
+  test('is done beside a writer that appends without a pause, and that loses nothing', async (t) => {
+    const fixture = await openWriteFixture(t, { native: slowCompaction() });
+    const table = await fixture.create(toItems(50));
+    let [isOver, appended] = [false, 0];
+    const append = async (): Promise<void> => {
+      for (; !isOver; appended += 1) await fixture.insert(toItems(1));
+    };
+    const writer = append();
+    const { background } = fixture.writes;
+    const done = await background.optimize(table.location, { blocksWriters: false, olderThanMilliseconds: undefined });
+    isOver = true;
+    await writer;
+    assert.ok(done !== undefined && done.fragmentsRemoved > 0 && done.laneMilliseconds > 0);
+    assert.equal((await readRows(t, table)).length, 50 + appended);
+  });
+
+  test('that the engine gives up because of other writers is not done', async (t) => {
+    const native = watchCommits(async (call, name) => {
+      if (name === 'optimize') throw new Error('Too many concurrent writers');
+      return call();
+    });
+    const fixture = await openWriteFixture(t, { native });
+    const table = await fixture.create(toItems(50));
+    const { background } = fixture.writes;
+    const done = await background.optimize(table.location, { blocksWriters: true, olderThanMilliseconds: undefined });
+    assert.equal(done, undefined);
   });
 
   test('tells how long it kept writers waiting', async (t) => {

@@ -83,6 +83,12 @@ export function isRetryableConflict(error: unknown): boolean {
   return ERROR_RULES['commit-conflict'].pattern.test(readMessage(error.cause));
 }
 
+/** Others committed first so often that the engine gave up; nothing of ours was committed. */
+export function isStarved(error: unknown): boolean {
+  if (!(error instanceof ServiceError) || error.kind !== 'ConcurrentModification') return false;
+  return ERROR_RULES['commit-starved'].pattern.test(readMessage(error.cause));
+}
+
 /** A conflict commits nothing, so the same write may run again; each attempt must start from the newest version. */
 export async function retryConflicts<Value>(attemptsMax: number, attempt: () => Promise<Value>): Promise<Value> {
   for (let attempts = 1; ; attempts += 1) {

@@ -61,7 +61,7 @@ export const ERROR_RULES = {
     'Other writers changed the table at the same time.',
     1,
   ),
-  // The engine retries a conflict for 30 seconds: it takes many other writing processes to get here.
+  // The engine retries a conflict for 30 seconds: it takes many other writing processes to get here, or one that is faster than a compaction.
   'commit-starved': conflict(
     /^[^'"]*?Too many concurrent writers/,
     'Too many writers are changing the table at the same time.',
