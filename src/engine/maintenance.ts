@@ -29,6 +29,8 @@ export interface VersionAge {
 export interface OptimizeRequest {
   /** Whether writers wait until the fragments are merged. Otherwise the engine gives up when a writer commits first. */
   readonly blocksWriters: boolean;
+  /** Whether writers pause now and then while it takes long; for those that only add rows. */
+  readonly pausesWriters?: boolean;
   /** Versions that were committed longer ago are removed; none when absent. */
   readonly olderThanMilliseconds: number | undefined;
 }
@@ -144,8 +146,8 @@ async function finishOptimize(
 const POLL_MILLISECONDS = 20;
 
 /**
- * Removing versions and refreshing indexes, which follow the merge, takes longer and disturbs no writer. Writers only add
- * fragments, so fewer of them mean that the merge is committed.
+ * Removing versions and refreshing indexes, which follow the merge, takes longer and disturbs no writer. While the
+ * write queue is held, or writers only add rows, fewer fragments mean that the merge is committed.
  */
 class MergeWatch {
   readonly #running: Promise<unknown>;

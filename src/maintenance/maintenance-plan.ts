@@ -17,6 +17,8 @@ export interface MaintenancePlan {
   /** Older versions are removed; none when absent. */
   readonly cutoffMilliseconds: number | undefined;
   readonly blocksWriters: boolean;
+  /** Since the last run, its writers have only added rows. */
+  readonly onlyAppends: boolean;
 }
 
 interface PlanOptions {
@@ -53,7 +55,8 @@ export async function planMaintenance(
   const { remaining, lostRuns } = activity;
   const onlyAppends = commits !== undefined && !activity.hasRewrites;
   const work = { reasons, isRemoving: cutoffMilliseconds !== undefined, remaining, lostRuns, onlyAppends };
-  return { condition, reasons, cutoffMilliseconds, blocksWriters: shouldBlockWriters(condition, work, limits) };
+  const blocksWriters = shouldBlockWriters(condition, work, limits);
+  return { condition, reasons, cutoffMilliseconds, blocksWriters, onlyAppends };
 }
 
 async function planRemoval(

@@ -13,10 +13,15 @@ const UNFINISHED_MILLISECONDS = 86_400_000;
 export async function runMaintenance(
   { engine, background, now }: MaintenanceContext,
   location: TableLocation,
-  { condition, reasons, cutoffMilliseconds, blocksWriters }: MaintenancePlan,
+  { condition, reasons, cutoffMilliseconds, blocksWriters, onlyAppends }: MaintenancePlan,
 ): Promise<MaintenanceRun> {
   const startedAt = now();
-  const compacted = await background.optimize(location, { blocksWriters, olderThanMilliseconds: undefined });
+  const compacted = await background.optimize(location, {
+    blocksWriters,
+    // An update that comes first makes the compaction worthless, and then a pause of writers would not help it.
+    pausesWriters: onlyAppends && !blocksWriters,
+    olderThanMilliseconds: undefined,
+  });
   const compactedAt = now();
   let removed: TimedOptimization | undefined;
   let removalMilliseconds = 0;

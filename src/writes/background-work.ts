@@ -65,9 +65,7 @@ export class BackgroundWork {
         return { optimization: started, laneMilliseconds: performance.now() - enteredAt };
       });
       const finishing = optimization.finish();
-      const { blocksWriters, olderThanMilliseconds } = request;
-      const makesWay = !blocksWriters && olderThanMilliseconds === undefined;
-      const pauses = makesWay ? await this.#makeWay(location, optimization, finishing) : 0;
+      const pauses = request.pausesWriters === true ? await this.#makeWay(location, optimization, finishing) : 0;
       const done = await finishing;
       return done === undefined ? undefined : { ...done, laneMilliseconds: laneMilliseconds + pauses };
     });

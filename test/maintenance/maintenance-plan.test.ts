@@ -32,7 +32,7 @@ test('removes versions after the compaction is on disk', async (t) => {
     return done;
   };
   const context = { engine, background: { optimize }, limits: testLimits().maintenance, now: () => performance.now() };
-  const plan = { condition, reasons: [], cutoffMilliseconds: 0, blocksWriters: true };
+  const plan = { condition, reasons: [], cutoffMilliseconds: 0, blocksWriters: true, onlyAppends: false };
   const done = await runMaintenance(context, table.location, plan);
   assert.deepEqual(steps, [
     [1, true],
@@ -43,12 +43,27 @@ test('removes versions after the compaction is on disk', async (t) => {
   assert.ok(done.versionsRemoved > 0);
 });
 
+test('writers pause for its commit only where they add rows and nothing else', async (t) => {
+  const { engine, background, table } = await openItems(t);
+  const condition = await engine.maintenance.assess(table.location);
+  const paused: unknown[] = [];
+  const optimize: BackgroundWork['optimize'] = async (location, request) => {
+    paused.push(request.pausesWriters);
+    return background.optimize(location, request);
+  };
+  const context = { engine, background: { optimize }, limits: testLimits().maintenance, now: () => performance.now() };
+  const plan = { condition, reasons: [], cutoffMilliseconds: undefined, blocksWriters: false };
+  for (const onlyAppends of [true, false]) await runMaintenance(context, table.location, { ...plan, onlyAppends });
+  await runMaintenance(context, table.location, { ...plan, blocksWriters: true, onlyAppends: true });
+  assert.deepEqual(paused, [true, false, false]);
+});
+
 test('counts removal time only when there was a removal', async (t) => {
   const { engine, background, table } = await openItems(t);
   const condition = await engine.maintenance.assess(table.location);
   let clock = 0;
   const context = { engine, background, limits: testLimits().maintenance, now: () => (clock += 1) };
-  const plan = { condition, reasons: [], blocksWriters: false };
+  const plan = { condition, reasons: [], blocksWriters: false, onlyAppends: false };
   const compacted = await runMaintenance(context, table.location, { ...plan, cutoffMilliseconds: undefined });
   assert.equal(compacted.removalMilliseconds, 0);
   const removed = await runMaintenance(context, table.location, { ...plan, cutoffMilliseconds: 1000 });

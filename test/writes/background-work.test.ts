@@ -168,7 +168,7 @@ suite('compaction', () => {
 
   /** Commits only where others leave it time, as a compaction does that has many versions to catch up with. */
   function slowCompaction() {
-    let addedAt = 0;
+    let addedAt = performance.now();
     return watchCommits(async (call, name) => {
       const givesUpAt = performance.now() + 10_000;
       while (name === 'optimize' && performance.now() - addedAt < 150) {
@@ -188,9 +188,12 @@ suite('compaction', () => {
     const append = async (): Promise<void> => {
       for (; !isOver; appended += 1) await fixture.insert(toItems(1));
     };
+    // Enough fragments to merge, however late the writer starts.
+    for (; appended < 3; appended += 1) await fixture.insert(toItems(1));
     const writer = append();
     const { background } = fixture.writes;
-    const done = await background.optimize(table.location, { blocksWriters: false, olderThanMilliseconds: undefined });
+    const request = { blocksWriters: false, pausesWriters: true, olderThanMilliseconds: undefined };
+    const done = await background.optimize(table.location, request);
     isOver = true;
     await writer;
     assert.ok(done !== undefined && done.fragmentsRemoved > 0 && done.laneMilliseconds > 0);

@@ -79,14 +79,17 @@ function fill(template: string, captured: readonly string[]): string | undefined
 
 /** Another writer committed first; nothing of ours was committed, and the same write may succeed on the newer version. */
 export function isRetryableConflict(error: unknown): boolean {
-  if (!(error instanceof ServiceError) || error.kind !== 'ConcurrentModification') return false;
-  return ERROR_RULES['commit-conflict'].pattern.test(readMessage(error.cause));
+  return isOfRule(error, 'commit-conflict');
 }
 
 /** Others committed first so often that the engine gave up; nothing of ours was committed. */
 export function isStarved(error: unknown): boolean {
+  return isOfRule(error, 'commit-starved');
+}
+
+function isOfRule(error: unknown, rule: 'commit-conflict' | 'commit-starved'): boolean {
   if (!(error instanceof ServiceError) || error.kind !== 'ConcurrentModification') return false;
-  return ERROR_RULES['commit-starved'].pattern.test(readMessage(error.cause));
+  return ERROR_RULES[rule].pattern.test(readMessage(error.cause));
 }
 
 /** A conflict commits nothing, so the same write may run again; each attempt must start from the newest version. */

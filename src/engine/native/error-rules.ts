@@ -61,7 +61,8 @@ export const ERROR_RULES = {
     'Other writers changed the table at the same time.',
     1,
   ),
-  // The engine retries a conflict for 30 seconds: it takes many other writing processes to get here, or one that is faster than a compaction.
+  // The engine retries a conflict for 30 seconds: it takes many other writing processes to get here, or a compaction that
+  // one fast writer outruns.
   'commit-starved': conflict(
     /^[^'"]*?Too many concurrent writers/,
     'Too many writers are changing the table at the same time.',
