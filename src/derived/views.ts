@@ -64,7 +64,7 @@ export class Views {
   /** A stream without rows that has the columns of the view. Refuses what cannot be computed. */
   async openEmpty(source: TableRecord, definition: Omit<ViewDefinition, 'sourceId' | 'source' | 'refresh'>) {
     const { engine, limits } = this.#parts;
-    const timeout = { seconds: undefined, signal: new AbortController().signal };
+    const timeout = { seconds: undefined, signal: () => new AbortController().signal };
     const readHead = async (columns: ViewDefinition['columns']): Promise<Buffer> => {
       const query = { ...toViewQuery({ ...definition, columns }, limits.sql), k: 0 };
       return (await engine.rows.query(toTableState(source, {}), query, timeout)).head;
@@ -103,7 +103,7 @@ export class Views {
       ? await engine.views.findAppended(source.location, { from: state.sourceVersion, to: version })
       : undefined;
     const query = toViewQuery(definition, limits.sql, firstAddress);
-    const timeout = { seconds: undefined, signal: new AbortController().signal, caller: request.caller };
+    const timeout = { seconds: undefined, signal: () => new AbortController().signal, caller: request.caller };
     const result = await engine.rows.query(toTableState(source, { version }), query, timeout);
     const stream = toStream(result, limits.arrow.chunkBytes, async (rows) => enter(`read ${rows} rows`));
     await enter('writing the rows');

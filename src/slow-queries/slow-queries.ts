@@ -103,7 +103,7 @@ export class SlowQueries {
     const { engine, now } = this.#parts;
     this.#analysisStarts = [...this.#analysisStarts, now()];
     try {
-      const timeout = { seconds: undefined, signal: this.#shutdown.signal };
+      const timeout = { seconds: undefined, signal: () => this.#shutdown.signal };
       const { root } = await engine.analyzeQuery(state, query, timeout);
       const plan = redactPlan(root);
       this.#end(id, { analysisState: 'done', analysis: { plan, lines: toPlanLines(plan) } });

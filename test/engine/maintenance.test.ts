@@ -12,7 +12,7 @@ import type { TestEngine } from './test-engine.ts';
 import { commitPlan, openApart, openTable, readRows, sql, toQuery } from './test-engine.ts';
 import { toItems } from './sample-tables.ts';
 
-const NO_TIMEOUT = { seconds: undefined, signal: new AbortController().signal };
+const NO_TIMEOUT = { seconds: undefined, signal: () => new AbortController().signal };
 const ALL_OLD = { blocksWriters: true, olderThanMilliseconds: 0 };
 
 type Scene = TestEngine & { readonly table: TableState };

@@ -1,4 +1,4 @@
-import { writeOffset, writeVtable } from './flatbuffer.ts';
+import { writeI64, writeOffset, writeVtable } from './flatbuffer.ts';
 import { CONTINUATION, HEADER_KIND, PAIR_BYTES, PREFIX_BYTES } from './message-header.ts';
 
 /** Fixed positions in the metadata of a record batch: the tables of the message and of the batch, then its lists. */
@@ -38,42 +38,48 @@ export class BatchWriter {
     // Elements start at multiples of 8, behind their count of 4 bytes.
     const buffersAt = NODES_AT + 4 + PAIR_BYTES * this.#nodes.length + 4;
     const countsAt = buffersAt + 4 + PAIR_BYTES * this.#buffers.length + 4;
-    const metadata = Buffer.alloc(countsAt + 4 + 8 * this.#variadicCounts.length);
-    let bodyBytes = 0;
-    const body: Buffer[] = [];
+    const metadataBytes = PREFIX_BYTES + countsAt + 4 + 8 * this.#variadicCounts.length;
+    const bodyBytes = this.#buffers.reduce((sum, { length }) => sum + padded(length), 0);
+    const bytes = Buffer.alloc(metadataBytes + bodyBytes);
+    bytes.writeUInt32LE(CONTINUATION);
+    bytes.writeUInt32LE(metadataBytes - PREFIX_BYTES, 4);
+    const metadata = bytes.subarray(PREFIX_BYTES, metadataBytes);
     metadata.writeUInt32LE(this.#nodes.length, NODES_AT);
-    for (const [index, pair] of this.#nodes.entries()) writePair(metadata, NODES_AT, index, pair);
+    for (const [index, [length, nulls]] of this.#nodes.entries())
+      writePair(metadata, pairAt(NODES_AT, index), length, nulls);
     metadata.writeUInt32LE(this.#buffers.length, buffersAt);
+    let offset = 0;
     for (const [index, buffer] of this.#buffers.entries()) {
-      const padding = -buffer.length & 7;
-      writePair(metadata, buffersAt, index, [bodyBytes, buffer.length]);
-      body.push(buffer, Buffer.alloc(padding));
-      bodyBytes += buffer.length + padding;
+      writePair(metadata, pairAt(buffersAt, index), offset, buffer.length);
+      bytes.set(buffer, metadataBytes + offset);
+      offset += padded(buffer.length);
     }
     metadata.writeUInt32LE(this.#variadicCounts.length, countsAt);
-    for (const [index, count] of this.#variadicCounts.entries()) {
-      metadata.writeBigInt64LE(BigInt(count), countsAt + 4 + 8 * index);
-    }
+    for (const [index, count] of this.#variadicCounts.entries()) writeI64(metadata, count, countsAt + 4 + 8 * index);
     writeOffset(metadata, 0, MESSAGE.table);
     writeVtable(metadata, MESSAGE);
     writeOffset(metadata, MESSAGE_FIELD.header, BATCH.table);
-    metadata.writeBigInt64LE(BigInt(bodyBytes), MESSAGE_FIELD.bodyBytes);
+    writeI64(metadata, bodyBytes, MESSAGE_FIELD.bodyBytes);
     metadata.writeInt16LE(version, MESSAGE_FIELD.version);
     metadata.writeUInt8(HEADER_KIND.recordBatch, MESSAGE_FIELD.kind);
     writeVtable(metadata, BATCH);
     writeOffset(metadata, BATCH_FIELD.nodes, NODES_AT);
-    metadata.writeBigInt64LE(BigInt(rows), BATCH_FIELD.rows);
+    writeI64(metadata, rows, BATCH_FIELD.rows);
     writeOffset(metadata, BATCH_FIELD.buffers, buffersAt);
     writeOffset(metadata, BATCH_FIELD.variadicCounts, countsAt);
-    const prefix = Buffer.alloc(PREFIX_BYTES);
-    prefix.writeUInt32LE(CONTINUATION);
-    prefix.writeUInt32LE(metadata.length, 4);
-    return { bytes: Buffer.concat([prefix, metadata, ...body]), metadataBytes: prefix.length + metadata.length };
+    return { bytes, metadataBytes };
   }
 }
 
-function writePair(target: Buffer, list: number, index: number, [first, second]: readonly [number, number]): void {
-  const at = list + 4 + PAIR_BYTES * index;
-  target.writeBigInt64LE(BigInt(first), at);
-  target.writeBigInt64LE(BigInt(second), at + 8);
+function padded(length: number): number {
+  return length + (-length & 7);
+}
+
+function pairAt(list: number, index: number): number {
+  return list + 4 + PAIR_BYTES * index;
+}
+
+function writePair(target: Buffer, at: number, first: number, second: number): void {
+  writeI64(target, first, at);
+  writeI64(target, second, at + 8);
 }

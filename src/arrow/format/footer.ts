@@ -1,4 +1,4 @@
-import { writeOffset, writeVtable } from './flatbuffer.ts';
+import { writeI64, writeOffset, writeVtable } from './flatbuffer.ts';
 import type { MessageHeader } from './message-header.ts';
 
 export const FILE_MAGIC = Buffer.from('ARROW1', 'latin1');
@@ -75,9 +75,9 @@ function writeBlocks(target: Buffer, at: number, blocks: readonly Block[]): void
   target.writeUInt32LE(blocks.length, at);
   for (const [index, block] of blocks.entries()) {
     const start = at + 4 + BLOCK_BYTES * index;
-    target.writeBigInt64LE(BigInt(block.offset), start);
+    writeI64(target, block.offset, start);
     target.writeInt32LE(block.metadataBytes, start + 8);
-    target.writeBigInt64LE(BigInt(block.bodyBytes), start + 16);
+    writeI64(target, block.bodyBytes, start + 16);
   }
 }
 

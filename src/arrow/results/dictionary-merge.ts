@@ -2,7 +2,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { offsetBytes, requireFixedWidth } from '../format/column-layout.ts';
 import type { OffsetBytes } from '../format/column-layout.ts';
-import { writeOffset, writeVtable } from '../format/flatbuffer.ts';
+import { writeI64, writeOffset, writeVtable } from '../format/flatbuffer.ts';
 import type { SchemaMessage } from '../format/footer.ts';
 import { HEADER_KIND, PREFIX_BYTES } from '../format/message-header.ts';
 import { readResultSchema } from '../schema/schema-reader.ts';
@@ -161,10 +161,10 @@ function frameDelta(parts: DictionaryBatch): FramedDictionary {
   target.writeInt16LE(parts.version, MESSAGE.table + 4);
   target.writeUInt8(HEADER_KIND.dictionaryBatch, MESSAGE.table + 6);
   writeOffset(target, MESSAGE.table + 8, DICTIONARY.table);
-  target.writeBigInt64LE(BigInt(body.length), MESSAGE.table + 16);
+  writeI64(target, body.length, MESSAGE.table + 16);
   writeVtable(target, DICTIONARY);
   writeOffset(target, DICTIONARY.table + 4, BATCH.table);
-  target.writeBigInt64LE(BigInt(parts.id), DICTIONARY.table + 8);
+  writeI64(target, parts.id, DICTIONARY.table + 8);
   target.writeUInt8(1, DICTIONARY.table + 16);
   writeBatch(target, parts);
   return { bytes: Buffer.concat([prefix, target, body]), metadataBytes };
@@ -173,17 +173,17 @@ function frameDelta(parts: DictionaryBatch): FramedDictionary {
 function writeBatch(target: Buffer, { values, buffers }: DictionaryBatch): void {
   const nulls = values.filter((value) => value === undefined).length;
   writeVtable(target, BATCH);
-  target.writeBigInt64LE(BigInt(values.length), BATCH.table + 8);
+  writeI64(target, values.length, BATCH.table + 8);
   writeOffset(target, BATCH.table + 16, NODES_AT);
   writeOffset(target, BATCH.table + 20, BUFFERS_AT);
   target.writeUInt32LE(1, NODES_AT);
-  target.writeBigInt64LE(BigInt(values.length), NODES_AT + 4);
-  target.writeBigInt64LE(BigInt(nulls), NODES_AT + 12);
+  writeI64(target, values.length, NODES_AT + 4);
+  writeI64(target, nulls, NODES_AT + 12);
   target.writeUInt32LE(buffers.length, BUFFERS_AT);
   let offset = 0;
   for (const [index, buffer] of buffers.entries()) {
-    target.writeBigInt64LE(BigInt(offset), BUFFERS_AT + 4 + 16 * index);
-    target.writeBigInt64LE(BigInt(buffer.length), BUFFERS_AT + 12 + 16 * index);
+    writeI64(target, offset, BUFFERS_AT + 4 + 16 * index);
+    writeI64(target, buffer.length, BUFFERS_AT + 12 + 16 * index);
     offset += align(buffer.length);
   }
 }
@@ -216,7 +216,7 @@ function writeOffsets(values: Values, bytes: OffsetBytes): Buffer {
   for (const [row, value] of values.entries()) {
     end += value?.length ?? 0;
     if (bytes === 4) offsets.writeInt32LE(end, 4 * (row + 1));
-    else offsets.writeBigInt64LE(BigInt(end), 8 * (row + 1));
+    else writeI64(offsets, end, 8 * (row + 1));
   }
   return offsets;
 }

@@ -2,13 +2,14 @@ import type { DataType } from '../../model/schema.ts';
 import { BatchWriter } from '../format/batch-writer.ts';
 import type { FramedBatch } from '../format/batch-writer.ts';
 import { VIEW_BYTES, hasBit, offsetBytes, readOffset, requireFixedWidth } from '../format/column-layout.ts';
+import { writeI64 } from '../format/flatbuffer.ts';
 import { createFooter, END_OF_STREAM, FILE_START } from '../format/footer.ts';
 import type { Block, SchemaMessage } from '../format/footer.ts';
 import { readResultSchema } from '../schema/schema-reader.ts';
 import { SHORT_BYTES, bytesReader, isValid, readColumns } from './result-columns.ts';
 import type { ResultColumn } from './result-columns.ts';
 import { readResultFile, rowsOf } from './result-file.ts';
-import type { ResultMessage } from './result-file.ts';
+import type { ResultFile, ResultMessage } from './result-file.ts';
 
 /** Consecutive rows of one of the sources. */
 export interface RowRange {
@@ -29,40 +30,42 @@ export function countRows(ranges: readonly RowRange[]): number {
   return ranges.reduce((sum, { count }) => sum + count, 0);
 }
 
+const NONE = Buffer.alloc(0);
+
 /** Values of a column of 32-bit numbers; `undefined` is null. */
 export type FloatValues = readonly (number | undefined)[];
 
 /** Copies rows of several results of one schema, in any order, into new ones. */
 export class RowPicker {
-  readonly #files: readonly Buffer[];
-  readonly #sources: readonly (readonly ResultColumn[])[];
+  readonly #files: readonly ResultFile[];
+  /** Each column, of every file. */
+  readonly #columns: readonly (readonly ResultColumn[])[];
 
   /** Each file holds one batch, as the engine returns it. */
   constructor(files: readonly Buffer[]) {
-    this.#files = files;
-    this.#sources = files.map((bytes) => {
-      const { schema, batches } = readResultFile(bytes);
-      const { fields } = readResultSchema(schema).schema;
-      return batches.flatMap(({ header, body }) => readColumns(header, header.table, fields, body));
-    });
+    this.#files = files.map(readResultFile);
+    this.#columns = transpose(
+      this.#files.map(({ schema, batches }) => {
+        const { fields } = readResultSchema(schema).schema;
+        return batches.flatMap(({ header, body }) => readColumns(header, header.table, fields, body));
+      }),
+    );
   }
 
   /** Files have separate dictionaries, so rows with such columns can only be copied together when they are of one file. */
   get hasDictionaries(): boolean {
-    return this.#files.some((bytes) => readResultFile(bytes).dictionaries.length > 0);
+    return this.#files.some(({ dictionaries }) => dictionaries.length > 0);
   }
 
   /** One file with these rows. The values of some columns are replaced, by their names. */
   pick(ranges: readonly RowRange[], replaced: ReadonlyMap<string, FloatValues>): Buffer {
-    const [{ source } = { source: 0 }] = ranges;
-    const columns = this.#sources[source] ?? [];
+    const { schema, dictionaries } = at(this.#files, ranges[0]?.source ?? 0);
     const target = new BatchWriter();
-    for (const [index, { field }] of columns.entries()) {
-      const values = replaced.get(field.name);
-      if (values === undefined) pickColumn(columnsAt(this.#sources, index), ranges, target);
+    for (const columns of this.#columns) {
+      const values = replaced.get(columns[0]?.field.name ?? '');
+      if (values === undefined) pickColumn(columns, ranges, target);
       else addFloats(values, target);
     }
-    const { schema, dictionaries } = readResultFile(this.#files[source] ?? Buffer.alloc(0));
     const batch = target.toMessage(countRows(ranges), schema.version);
     return toFile(schema, dictionaries, batch);
   }
@@ -92,9 +95,10 @@ export function readFixedColumn(file: Buffer, name: string): { readonly rows: nu
   return { rows, values: values.length === 1 && values[0] !== undefined ? values[0] : Buffer.concat(values) };
 }
 
-/** The same column of every source. */
-function columnsAt(sources: readonly (readonly ResultColumn[])[], index: number): readonly ResultColumn[] {
-  return sources.flatMap((columns) => columns[index] ?? []);
+/** The columns of every source become every source of each column. */
+function transpose(sources: readonly (readonly ResultColumn[])[]): readonly (readonly ResultColumn[])[] {
+  const [first = []] = sources;
+  return first.map((_, index) => sources.map((columns) => at(columns, index)));
 }
 
 function pickColumn(columns: readonly ResultColumn[], ranges: readonly RowRange[], target: BatchWriter): void {
@@ -103,24 +107,18 @@ function pickColumn(columns: readonly ResultColumn[], ranges: readonly RowRange[
   if (type.kind === 'null') return target.addNode(rows, rows);
   addValidity(columns, ranges, target);
   const childRanges = addValues(type, columns, ranges, target);
-  const children = columns[0]?.children ?? [];
-  for (const index of children.keys()) {
-    pickColumn(
-      columnsAt(
-        columns.map((column) => column.children),
-        index,
-      ),
-      childRanges,
-      target,
-    );
-  }
+  for (const children of transpose(columns.map((column) => column.children))) pickColumn(children, childRanges, target);
 }
 
 function addValidity(columns: readonly ResultColumn[], ranges: readonly RowRange[], target: BatchWriter): void {
   const rows = countRows(ranges);
+  if (columns.every(({ validity }) => validity === undefined)) {
+    target.addNode(rows, 0);
+    return target.addBuffer(NONE);
+  }
   const bits = toBitmap(rows, ranges, (source, row) => isValid(at(columns, source), row));
   target.addNode(rows, rows - bits.set);
-  target.addBuffer(bits.set === rows ? Buffer.alloc(0) : bits.bitmap);
+  target.addBuffer(bits.set === rows ? NONE : bits.bitmap);
 }
 
 /** Returns the rows of the children that belong to the picked ones. */
@@ -176,7 +174,7 @@ function addOffsets(
       end = readOffset(stored, index, width) + shift;
       row += 1;
       if (width === 4) offsets.writeInt32LE(end, 4 * row);
-      else offsets.writeBigInt64LE(BigInt(end), 8 * row);
+      else writeI64(offsets, end, 8 * row);
     }
     items.push({ source, start: first, count: end - shift - first });
   }
@@ -251,12 +249,12 @@ function multiply(ranges: readonly RowRange[], factor: number): readonly RowRang
   return ranges.map(({ source, start, count }) => ({ source, start: start * factor, count: count * factor }));
 }
 
-function at(columns: readonly ResultColumn[], source: number): ResultColumn {
-  const column = columns[source];
-  if (column === undefined) throw new RangeError(`a result has no source ${source}`);
-  return column;
+function at<Item>(items: readonly Item[], index: number): Item {
+  const item = items[index];
+  if (item === undefined) throw new RangeError(`a result has no part ${index}`);
+  return item;
 }
 
 function bufferOf(columns: readonly ResultColumn[], source: number, index: number): Buffer {
-  return at(columns, source).buffers[index] ?? Buffer.alloc(0);
+  return at(columns, source).buffers[index] ?? NONE;
 }

@@ -3,8 +3,8 @@ import { ServiceError } from '../../errors/service-error.ts';
 /** How long a caller waits for a query, and whether it still does. */
 export interface QueryTimeout {
   readonly seconds: number | undefined;
-  /** May be created when it is first read, which most queries never do. */
-  readonly signal: AbortSignal;
+  /** May be created by the first call, which most queries never make. */
+  readonly signal: () => AbortSignal;
   /** Whose bounds count the query; absent for work of the service. */
   readonly caller?: string;
 }
@@ -56,7 +56,7 @@ export class QueryDeadline {
       const onLate = (): void => refuse(tookTooLong(this.#seconds));
       const watchClient = (): void => {
         timer = setTimeout(onLate, this.#remainingMilliseconds - SHORT_MILLISECONDS);
-        signal = this.#timeout?.signal;
+        signal = this.#timeout?.signal();
         signal?.addEventListener('abort', onAbort, { once: true });
         if (signal?.aborted === true) onAbort();
       };

@@ -45,7 +45,7 @@ export function leaseFiles(
   if (lease.heldBytes === 0) return files;
   const release = (): void => deadline.whenOver(() => lease.close());
   // A reply that ends before its first file was asked for never stops the reader. The deadline hears of it first.
-  timeout?.signal.addEventListener('abort', () => setImmediate(release), { once: true });
+  timeout?.signal().addEventListener('abort', () => setImmediate(release), { once: true });
   return {
     [Symbol.asyncIterator]() {
       const iterator = files[Symbol.asyncIterator]();

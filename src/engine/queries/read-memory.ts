@@ -65,7 +65,7 @@ export class ReadMemory {
       this.add(caller, bytes);
       return undefined;
     }
-    return this.#wait(caller, bytes, client?.signal);
+    return this.#wait(caller, bytes, client?.signal());
   }
 
   /** Accounts for memory that is in use already, or no longer (negative). */

@@ -76,6 +76,7 @@ function readKeys(file: Buffer, name: string): Generator<string> {
 }
 
 function firstRows(ranges: readonly RowRange[], rows: number): readonly RowRange[] {
+  if (countRows(ranges) <= rows) return ranges;
   let left = rows;
   return ranges.flatMap((range) => {
     const count = Math.min(range.count, left);

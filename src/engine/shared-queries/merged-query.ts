@@ -57,6 +57,6 @@ export function splitResult(files: readonly Buffer[], queries: MergeableQueries)
 }
 
 function lookupsOf(queries: MergeableQueries): readonly [Lookup, ...Lookup[]] | undefined {
-  const [first, ...others] = queries.flatMap(({ lookup }) => lookup ?? []);
+  const [first, ...others] = queries.map(({ lookup }) => lookup).filter((lookup) => lookup !== undefined);
   return first === undefined ? undefined : [first, ...others];
 }

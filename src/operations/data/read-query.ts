@@ -51,13 +51,7 @@ export function readSql(name: Clause, text: string | undefined, limits: SqlLimit
 export function readQueryTimeout(request: Pick<RequestFacts, 'header' | 'signal' | 'caller'>) {
   const text = request.header('x-request-timeout-ms') ?? '';
   const seconds = /^\d{1,12}$/.test(text) && Number(text) > 0 ? Number(text) / 1000 : undefined;
-  return {
-    seconds,
-    get signal() {
-      return request.signal();
-    },
-    caller: request.caller.id,
-  };
+  return { seconds, signal: request.signal, caller: request.caller.id };
 }
 
 function readVectors(body: QueryTableBody, limits: QueryLimits): readonly (readonly number[])[] {

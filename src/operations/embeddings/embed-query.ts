@@ -40,7 +40,7 @@ export async function embedQuery(
     throw tooLong('vector_text and its prefix have', whole.length, textCharactersMax);
   const vector = await embeddings.embed(
     { model, text: whole, ...(dimensions === undefined ? {} : { dimensions }) },
-    timeout,
+    { caller: timeout.caller, signal: timeout.signal() },
   );
   if (vector.length !== dimension) {
     throw invalidInput(

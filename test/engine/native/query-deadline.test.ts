@@ -25,7 +25,7 @@ test('stops when the caller aborts, or has aborted', async () => {
   const caller = new AbortController();
   const deadline = new QueryDeadline(3600, new OrphanedQueries({ queriesMax: 2, perCallerMax: 2 }), {
     seconds: undefined,
-    signal: caller.signal,
+    signal: () => caller.signal,
   });
   const waiting = assert.rejects(deadline.wait(never), /client disconnected/);
   caller.abort();
@@ -37,7 +37,7 @@ test('asks for the signal of its client only when the query lasts', async () => 
   let asked = 0;
   const timeout = {
     seconds: undefined,
-    get signal() {
+    signal: () => {
       asked += 1;
       return AbortSignal.abort();
     },
@@ -67,7 +67,7 @@ test('counts orphaned queries until they end, and refuses more at the limit', as
 
 test('does not count work that ended in time', async () => {
   const orphans = new OrphanedQueries({ queriesMax: 1, perCallerMax: 1 });
-  const deadline = new QueryDeadline(60, orphans, { seconds: undefined, signal: new AbortController().signal });
+  const deadline = new QueryDeadline(60, orphans, { seconds: undefined, signal: () => new AbortController().signal });
   await deadline.wait(Promise.resolve());
   await assert.rejects(deadline.wait(Promise.reject(new Error('broken'))), /broken/);
   assert.equal(orphans.count, 0);
@@ -76,7 +76,11 @@ test('does not count work that ended in time', async () => {
 test('refuses only the caller whose queries are orphaned, until one of them ends', async () => {
   const orphans = new OrphanedQueries({ queriesMax: 3, perCallerMax: 2 });
   const begin = (caller: string): QueryDeadline => {
-    return new QueryDeadline(0.005, orphans, { seconds: undefined, signal: new AbortController().signal, caller });
+    return new QueryDeadline(0.005, orphans, {
+      seconds: undefined,
+      signal: () => new AbortController().signal,
+      caller,
+    });
   };
   let end = (): void => {};
   const work = new Promise<void>((resolve) => {

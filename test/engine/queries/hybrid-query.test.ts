@@ -13,7 +13,7 @@ import type { TableState } from '../../../src/model/table.ts';
 import { PERSON, optional, toTable, vectorType } from '../sample-tables.ts';
 import { ENGINE_LIMITS, latest, openApart, openTestEngine, sql, toQuery, toStream } from '../test-engine.ts';
 
-const NO_TIMEOUT = { seconds: undefined, signal: new AbortController().signal };
+const NO_TIMEOUT = { seconds: undefined, signal: () => new AbortController().signal };
 const ROWS = 400;
 const FRAGMENTS = 4;
 

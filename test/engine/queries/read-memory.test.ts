@@ -87,7 +87,7 @@ test('a read whose client leaves while it waits takes nothing', async () => {
   const memory = open();
   const first = hold(memory, 'ann', 200 * MiB);
   const client = new AbortController();
-  const waiting = memory.lease('ann', client).reserve(50 * MiB, 0);
+  const waiting = memory.lease('ann', { signal: () => client.signal }).reserve(50 * MiB, 0);
   client.abort();
   await assert.rejects(async () => waiting, /disconnected/);
   first.close();

@@ -11,7 +11,7 @@ import { eventually } from '../../support/eventually.ts';
 import { commitPlan, latest, openApart, openTable, openTestEngine, sql, toQuery, toStream } from '../test-engine.ts';
 import { countOpens } from '../watched-native.ts';
 
-const NO_TIMEOUT = { seconds: undefined, signal: new AbortController().signal };
+const NO_TIMEOUT = { seconds: undefined, signal: () => new AbortController().signal };
 const ROW = { filter: sql('id = 1'), k: 1 };
 
 async function readScore(engine: Engine, table: TableState): Promise<{ version: number; score: number }> {

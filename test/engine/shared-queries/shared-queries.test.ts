@@ -11,7 +11,7 @@ import { PERSON, toTable, vectorType } from '../sample-tables.ts';
 import { ENGINE_LIMITS, commitPlan, latest, openTestEngine, sql, toChunk, toQuery, toStream } from '../test-engine.ts';
 import type { Owner } from '../test-engine.ts';
 
-const NO_TIMEOUT = { seconds: undefined, signal: new AbortController().signal };
+const NO_TIMEOUT = { seconds: undefined, signal: () => new AbortController().signal };
 const SHARING = { limits: { ...ENGINE_LIMITS, sharedQueriesMax: 16 } };
 const ROWS = 300;
 const READS = 12;
