@@ -24,6 +24,8 @@ interface Member {
 /** Queries of one kind. */
 interface Running {
   count: number;
+  /** How many run at once before others wait for them. */
+  readonly countMax: number;
   readonly waiting: Member[];
   /** Runs while any waits. */
   timer: NodeJS.Timeout | undefined;
@@ -46,7 +48,7 @@ interface HandleQueries {
 interface SharedQueriesLimits {
   /** How many run as one at most; 1: each by itself. */
   readonly membersMax: number;
-  /** How many queries of one kind run at once before others wait for them. */
+  /** How many searches of one kind run at once before others wait for them. */
   readonly parallelMax: number;
 }
 
@@ -59,8 +61,10 @@ const LONE_MILLISECONDS = 10_000;
 
 /**
  * Group commit for queries: while one of a kind runs, the next ones wait for the end of the turn of the event loop, or, when
- * as many run as there are processors, for one of them to end. Those that wait and outnumber the free processors run as one
- * query of the engine. That takes about half of its time, and each still gets its own result. On an idle machine none waits.
+ * as many run as there are processors for them, for one of them to end. Those that wait and outnumber the free processors run
+ * as one query of the engine. That takes about half of its time, and each still gets its own result. Searches use all
+ * processors. Lookups use half of them: the engine takes less time for several at once than the event loop, which needs a
+ * processor as well.
  *
  * All members read from the same handle, which only moves forward: one that runs later than it was sent sees the same
  * version or a newer one.
@@ -85,7 +89,7 @@ export class SharedQueries {
     this.#handles.set(table, queries);
     const { kind, lookup } = query;
     if (membersMax < 2 || queries.lone.has(kind)) return query.alone();
-    const running = queries.running.get(kind) ?? startRunning(queries, kind);
+    const running = queries.running.get(kind) ?? this.#startRunning(queries, query);
     // Without an index a lookup reads up to its last row, and a merged one up to the last row of all.
     const isWorthwhile = lookup === undefined || queries.indexed.has(lookup.field.name);
     if (running.count === 0 || !isWorthwhile) return this.#count(running, query.alone);
@@ -98,10 +102,25 @@ export class SharedQueries {
     });
   }
 
+  #startRunning({ running, lone }: HandleQueries, { kind, lookup }: SharableQuery): Running {
+    const { parallelMax } = this.#limits;
+    const started: Running = {
+      count: 0,
+      countMax: lookup === undefined ? parallelMax : Math.ceil(parallelMax / 2),
+      waiting: [],
+      timer: undefined,
+      turn: undefined,
+      forget: () => running.delete(kind),
+      part: () => lone.set(kind, true),
+    };
+    running.set(kind, started);
+    return started;
+  }
+
   /** Those that arrived together are spread over the processors that run none of them. */
   #endTurn(running: Running): void {
     running.turn = undefined;
-    const free = this.#limits.parallelMax - running.count;
+    const free = running.countMax - running.count;
     const size = Math.ceil(running.waiting.length / free);
     for (let slot = 0; slot < free; slot += 1) this.#startNext(running, size);
   }
@@ -153,17 +172,4 @@ export class SharedQueries {
 function startQueries(table: NativeTable): HandleQueries {
   const lone = new LRUCache<string, true>({ max: LONE_KINDS_MAX, ttl: LONE_MILLISECONDS });
   return { indexed: new IndexedColumns(table), running: new Map(), lone };
-}
-
-function startRunning({ running, lone }: HandleQueries, kind: string): Running {
-  const started: Running = {
-    count: 0,
-    waiting: [],
-    timer: undefined,
-    turn: undefined,
-    forget: () => running.delete(kind),
-    part: () => lone.set(kind, true),
-  };
-  running.set(kind, started);
-  return started;
 }

@@ -320,6 +320,13 @@ test('lookups by a column whose name has to be quoted run as one', async (t) => 
   await eventually(async () => (await countShared(engine, table, lookups)) > 1);
 });
 
+test('lookups run as one when they outnumber half of the processors', async (t) => {
+  const { engine, table } = await open(t, toColumns(), READS);
+  await buildIndex(engine, table, 'id', { kind: 'scalar', type: 'BTREE' });
+  await eventually(async () => (await countShared(engine, table, numbers.map(byId))) > 1);
+  assert.equal(await countShared(engine, table, numbers.slice(0, READS / 2).map(byId)), 0);
+});
+
 test('lookups whose rows are too large to be held together run by themselves', async (t) => {
   const { id, half } = toColumns();
   assert.ok(id !== undefined && half !== undefined);
