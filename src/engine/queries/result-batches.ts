@@ -20,8 +20,6 @@ import type { ReadLease } from './read-memory.ts';
 
 const ROWS_MAX = 8192;
 const ROWS_UNKNOWN = 1024;
-/** Larger buffers make V8 collect garbage several times a scan. */
-const SCAN_BYTES_MAX = 512 * 1024;
 
 /**
  * Reserves the memory that a query will take, or refuses it, and returns the rows of its batches. The engine limits batches
@@ -39,23 +37,15 @@ export async function reserveMemory(
   const fewRows = plan.vectorColumn === undefined && plan.search === undefined ? ROWS_UNKNOWN : ROWS_MAX;
   if (!isLarge && k <= FEW_ROWS) return fewRows;
   const fixed = fixedRowBytes(plan.query, plan.schema);
-  const batchBytes = isWholeScan(plan) ? Math.min(limits.resultBatchBytes, SCAN_BYTES_MAX) : limits.resultBatchBytes;
-  if (!isLarge && fixed !== undefined) return rowsIn(batchBytes, fixed);
+  if (!isLarge && fixed !== undefined) return rowsIn(limits.resultBatchBytes, fixed);
 
   const size = await readSize(table);
-  const batchRows = k <= FEW_ROWS ? fewRows : chooseBatchRows(plan, size, batchBytes);
+  const batchRows = k <= FEW_ROWS ? fewRows : chooseBatchRows(plan, size, limits.resultBatchBytes);
   const estimate = estimateMemory(plan, size, batchRows);
   const { memoryPerRequestBytesMax } = memory.limits;
   if (estimate.bytes > memoryPerRequestBytesMax) throw tooMuchMemory(plan, estimate, memoryPerRequestBytesMax);
   if (estimate.bytes >= UNCOUNTED_BYTES) await lease.reserve(estimate.bytes, estimate.heldRows * estimate.rowBytes);
   return batchRows;
-}
-
-/** One that returns every row. With a filter, the engine also reads in batches of this size, and small ones cost time. */
-function isWholeScan({ query, search, vectorColumn }: QueryPlan): boolean {
-  return (
-    vectorColumn === undefined && search === undefined && query.filter === undefined && query.orderBy === undefined
-  );
 }
 
 /** For counting, which holds no rows. */
