@@ -7,8 +7,8 @@ import { transform } from 'esbuild';
  *
  * V8 copies the object of such a spread with its hidden class. In Node 20 that copy has no transitions, so each property
  * that follows makes a new hidden class, for every object: it takes microseconds, and all code that reads the object is
- * slower, because it has never seen its class. An object that does not begin with a spread is made as any other. Later
- * releases of Node do not need this.
+ * slower, because it has never seen its class. An object that does not begin with a spread is made as any other. Node 22
+ * and 24 do not need this; there, it costs 0.2 to 0.3 µs for each object.
  */
 export function spreadObjects(bundler) {
   bundler.onLoad({ filter: /\.[cm]?[jt]s$/ }, async ({ path }) => {

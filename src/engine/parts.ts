@@ -27,7 +27,7 @@ export interface EngineSettings {
   readonly querySeconds: number;
   /** Absent where the engine serves one caller that may use the whole machine. */
   readonly readMemory?: ReadMemoryLimits;
-  /** How many similar queries run at once before others wait to run as one. As many as there are processors. */
+  /** How many similar searches run at once before others wait to run as one; half as many lookups. As many as processors. */
   readonly parallelQueriesMax?: number;
   readonly storages: Storages;
   /** Absent where no manifests of external writers are committed. */

@@ -18,8 +18,7 @@ export type WorkerEnd = Pick<EventOf<'worker-died'>, 'pid' | 'exitCode' | 'signa
 
 export type WorkerProcess = ReturnType<typeof startWorker>;
 
-/** Before those of the server, which therefore win. */
-const FLAGS = [
+const FLAGS: readonly string[] = [
   // Native packages read a report to detect the C library; its network part would query name servers.
   '--report-exclude-network',
   // Results of the engine count as part of the heap, which is small: without this, V8 collects all of it, 15 times a second,
@@ -27,11 +26,16 @@ const FLAGS = [
   '--initial-old-space-size=128',
 ];
 
+/** Those of the operator come last, and so count. */
+export function toWorkerFlags(flags: readonly string[]): string[] {
+  return [...FLAGS, ...flags];
+}
+
 export function startWorker({ workerFile, config, workerRestarts, onMessage, onEnd }: WorkerProcessOptions) {
   const child = fork(workerFile, [], {
     serialization: 'advanced',
     env: toWorkerEnvironment(process.env),
-    execArgv: [...FLAGS, ...process.execArgv],
+    execArgv: toWorkerFlags(process.execArgv),
   });
   const pid = child.pid ?? 0;
   const send = (message: ToWorker, socket?: Socket): void => {

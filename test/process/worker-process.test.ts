@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { toWorkerEnvironment } from '../../src/process/worker-process.ts';
+import { toWorkerEnvironment, toWorkerFlags } from '../../src/process/worker-process.ts';
 
 test('the worker keeps the memory that large blocks of the engine come from', () => {
   const environment = toWorkerEnvironment({ HOME: 'home' });
@@ -12,4 +12,9 @@ test('the worker keeps the memory that large blocks of the engine come from', ()
 
 test("the operator's word on memory counts", () => {
   assert.equal(toWorkerEnvironment({ MALLOC_TRIM_THRESHOLD_: '1' })['MALLOC_TRIM_THRESHOLD_'], '1');
+  const heap = '--initial-old-space-size=16';
+  assert.equal(
+    toWorkerFlags([heap]).findLast((flag) => flag.startsWith('--initial-old-space-size')),
+    heap,
+  );
 });

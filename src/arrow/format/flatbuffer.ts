@@ -165,10 +165,10 @@ export function writeVtable(target: Buffer, { vtable, table, entries }: TableLay
   target.writeInt32LE(table - vtable, table);
 }
 
-/** For a length or an offset, which is never negative. Without a BigInt: these are written for every result. */
+/** What `i64` reads. Without a BigInt: several are written for every result. */
 export function writeI64(target: Buffer, value: number, at: number): void {
-  target.writeUInt32LE(value % 2 ** 32, at);
-  target.writeUInt32LE(Math.floor(value / 2 ** 32), at + 4);
+  target.writeUInt32LE(value >>> 0, at);
+  target.writeInt32LE(Math.floor(value / 2 ** 32), at + 4);
 }
 
 export function writeOffset(target: Buffer, at: number, to: number): void {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, test } from 'node:test';
 import fc from 'fast-check';
-import { Flatbuffer, MessageContext } from '../../../src/arrow/format/flatbuffer.ts';
+import { Flatbuffer, MessageContext, writeI64 } from '../../../src/arrow/format/flatbuffer.ts';
 import { readSchema } from '../../../src/arrow/schema/schema-reader.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import { field, flatbuffer, schemaMessage, TYPES } from '../../support/arrow-fixtures.ts';
@@ -29,6 +29,17 @@ describe('a flatbuffer', () => {
         bytes.writeBigInt64LE(value);
         if (Number.isSafeInteger(Number(value))) assert.equal(over(bytes).i64(0), Number(value));
         else assert.throws(() => over(bytes).i64(0), ServiceError);
+      }),
+    );
+  });
+
+  test('writes every exact number as it reads it', () => {
+    fc.assert(
+      fc.property(fc.maxSafeInteger(), (value) => {
+        const [written, expected] = [Buffer.alloc(8), Buffer.alloc(8)];
+        writeI64(written, value, 0);
+        expected.writeBigInt64LE(BigInt(value));
+        assert.deepEqual(written, expected);
       }),
     );
   });
