@@ -4,6 +4,7 @@ import type { Catalog, NodeRecord } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { Membership } from '../coordination/membership.ts';
 import { TableLeases } from '../coordination/table-leases.ts';
+import type { Engine } from '../engine/engine.ts';
 import { Forwarder } from '../http/forwarding/forwarder.ts';
 import type { NodeList } from '../operations/services.ts';
 import { readRelease } from '../release.ts';
@@ -32,7 +33,6 @@ export async function joinNodes(config: Config, { catalog, telemetry, nodeId }: 
   const { url: address, leaseSeconds } = config.node;
   const node = { id: nodeId, instance: await ensureInstance(config.data), name: nameOf(config), address };
   const membership = await Membership.join({ catalog, telemetry, ...node, release: readRelease(), leaseSeconds });
-  membership.onLapse = () => leases.forget();
   return { membership, leases };
 }
 
@@ -69,14 +69,22 @@ export function openForwarder(
 
 interface NodeParts {
   readonly membership: Membership | undefined;
+  readonly leases: TableLeases | undefined;
   readonly forwarder: Forwarder | undefined;
   readonly catalog: Catalog;
+  readonly engine: Pick<Engine, 'releaseAllReaders'>;
   readonly writes: Writes;
 }
 
 /** What the heartbeats need of the parts that are opened after the node has joined. */
-export function connectMembership({ membership, forwarder, catalog, writes }: NodeParts): void {
+export function connectMembership(parts: NodeParts): void {
+  const { membership, leases, forwarder, catalog, engine, writes } = parts;
   if (membership === undefined) return;
+  membership.onLapse = () => {
+    leases?.forget();
+    // The catalog says which versions readers keep; that of a table which was taken over is no longer ours to say.
+    engine.releaseAllReaders();
+  };
   membership.countForwards = () => forwarder?.running ?? 0;
   membership.onSweep = async () => sweepReservations({ catalog, writes });
   membership.onAbandoned = async (tableId) => {

@@ -87,6 +87,7 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
     /** From now on readers of the latest get this version. */
     holdReaders: async (target: WriteTarget, version: number) => tables.hold(target, version),
     releaseReaders: (target: WriteTarget) => tables.release(target),
+    releaseAllReaders: () => tables.releaseAll(),
     /** Runs a write of much data; only a few run at once, because each takes much memory inside the engine. */
     runBulk: async <Value>(work: () => Promise<Value>) => bulkLimit(work),
     /** Commits the contents of an earlier version again, and returns the new version. */

@@ -225,6 +225,34 @@ suite('three nodes on one catalog and one store', { skip: NO_CLUSTERS }, () => {
     assert.equal(ok(changed), 0);
   });
 
+  test('readers of an owner that was paused past its lease see what another node has written since', async () => {
+    for (const branch of ['main', 'work']) {
+      const table = await createOwned(`overtaken-${branch}`);
+      if (branch !== 'main') ok(await clients[0].post(`${table}/branches/create`, { name: branch }));
+      const countAll = async (client: Client): Promise<number> =>
+        ok(await client.post(`${table}/count_rows`, { branch }));
+      const { upload_id } = ok(await clients[0].post(`${table}/multipart_write/create?branch=${branch}`, {}));
+      const query = `branch=${branch}&upload_id=${encodeURIComponent(upload_id)}`;
+      for (const part of ['1', '2']) {
+        ok(await clients[0].arrow(`${table}/insert?${query}&upload_part_id=${part}`, sampleStream(5)));
+      }
+      const held = cluster.store.faults.hold({ method: 'PUT', path: new RegExp(`overtaken-${branch}.*_versions`) });
+      const late = clients[0].post(`${table}/multipart_write/complete?${query}`, {});
+      await held.reached;
+      cluster.node(0).pause();
+      try {
+        ok(await clients[1].arrow(`${table}/insert?branch=${branch}`, sampleStream(2)));
+        cluster.node(0).resume();
+        if (branch !== 'main') await eventually(async () => cluster.node(0).isReady());
+        for (const reader of clients) assert.equal(await countAll(reader), 13, branch);
+      } finally {
+        held.release();
+      }
+      assert.equal((await late).status, 503);
+      for (const reader of clients) assert.equal(await countAll(reader), 13, branch);
+    }
+  });
+
   test('what an owner that is paused past its lease does to tags does not undo later changes of another node', async () => {
     const [a, b, c] = clients;
     const late = await Promise.all(

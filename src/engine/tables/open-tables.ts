@@ -62,9 +62,11 @@ export class OpenTables {
   async use<Value>(ref: TableRef, work: Work<Value>): Promise<Value> {
     const version = this.#versionFor(ref);
     if (findBranch(ref) !== undefined || version !== undefined) return this.usePrivate({ ...ref, version }, work);
-    const recorded = ref.recorded && (await this.#recorded.acquire(ref.location, ref.recorded));
-    const shared = recorded ?? (await this.#acquireLatest(ref));
-    if (shared === undefined) return this.use(ref, work);
+    const shared =
+      ref.recorded === undefined
+        ? await this.#acquireLatest(ref)
+        : await this.#recorded.acquire(ref.location, ref.recorded);
+    if (shared === undefined) return this.use({ ...ref, recorded: undefined }, work);
     try {
       return await work(shared);
     } finally {
@@ -191,6 +193,10 @@ export class OpenTables {
     this.#held.delete(branchKey(location, branch));
   }
 
+  releaseAll(): void {
+    this.#held.clear();
+  }
+
   /** The handle is closed as soon as it is idle; the next user opens a new one. */
   evict(location: TableLocation): void {
     this.#shared.delete(locationKey(location));
@@ -235,8 +241,9 @@ export class OpenTables {
     return recorded?.tableId ?? this.#watches.get(branchKey(location, undefined))?.read()?.text;
   }
 
-  #versionFor({ location, branch, version }: TableRef): number | undefined {
-    return version ?? this.#held.get(branchKey(location, branch));
+  /** A recorded version is what the catalog said last: since a write of this node began, another may have taken the table. */
+  #versionFor({ location, branch, version, recorded }: TableRef): number | undefined {
+    return version ?? (recorded === undefined ? this.#held.get(branchKey(location, branch)) : undefined);
   }
 
   /** `undefined` when readers have been held in the meantime. */
