@@ -60,7 +60,7 @@ function readOption(word: string, rest: string[], options: readonly Option[]): r
   const option = options.find(({ name, short }) => flag === `--${name}` || flag === `-${short}`);
   if (option === undefined) {
     const known = options.map(({ name }) => name);
-    const near = nearestName(flag.replace(/^-+/, ''), known);
+    const near = findMeant(flag.replace(/^-+/, ''), known);
     const list = known.map((name) => `--${name}`).join(', ');
     throw new UsageError(
       `This command has no option ${flag}. ${near === undefined ? `Its options are ${list}.` : `Did you mean --${near}?`}`,
@@ -73,6 +73,20 @@ function readOption(word: string, rest: string[], options: readonly Option[]): r
     throw new UsageError(`${flag} needs a value: ${flag} ${option.value}.`);
   }
   return [option, value];
+}
+
+/** What other programs call these options. */
+const SYNONYMS: Readonly<Record<string, string>> = {
+  filter: 'where',
+  predicate: 'where',
+  columns: 'select',
+  sort: 'order-by',
+  version: 'at',
+};
+
+function findMeant(name: string, known: readonly string[]): string | undefined {
+  const synonym = Object.hasOwn(SYNONYMS, name) ? SYNONYMS[name] : undefined;
+  return synonym !== undefined && known.includes(synonym) ? synonym : nearestName(name, known);
 }
 
 /** A whole number of at least `minimum`; `undefined` when it was not given. */

@@ -133,6 +133,20 @@ test('a word that is no command is refused with exit code 2 and the one that may
   assert.ok(nothing.err.includes('tiltyard serve'));
 });
 
+test("an option that goes by another name elsewhere is refused with this program's name for it", async () => {
+  for (const [argv, meant] of [
+    [['query', 't', '--filter', 'id > 1'], '--where'],
+    [['delete', 't', '--predicate', 'id > 1'], '--where'],
+    [['query', 't', '--columns', 'id'], '--select'],
+    [['query', 't', '--sort', 'id'], '--order-by'],
+    [['query', 't', '--version', '3'], '--at'],
+  ] as const) {
+    const err = `tiltyard: This command has no option ${argv[2]}. Did you mean ${meant}?\n`;
+    assert.deepEqual(await run([...argv]), { code: 2, out: '', err });
+  }
+  assert.match((await run(['tables', '--filter', 'x'])).err, /no option --filter\. Its options are /);
+});
+
 test('the first word of a family shows its commands', async () => {
   for (const [argv, fault] of [
     [['key'], '"key" needs one more word:'],
