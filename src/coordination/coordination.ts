@@ -28,8 +28,8 @@ export interface Coordination {
   claim(table: Pick<TableRecord, 'id'>): Promise<Ownership>;
   /** The owner, when it is another node. Takes a table that no node owns. */
   locate(table: Pick<TableRecord, 'id'>, options?: LocateOptions): Promise<Owner | undefined>;
-  /** What earlier owners have left is resolved. */
-  resolved(tableId: string): void;
+  /** What owners before this epoch have left is resolved. */
+  resolved(tableId: string, epoch: number): void;
   /** Another node has taken the table over. */
   lost(tableId: string): void;
   /** Whether the owner before this one may still run, and not know that it was replaced. */

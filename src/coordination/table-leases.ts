@@ -77,9 +77,10 @@ export class TableLeases implements Coordination {
     return 'nodeId' in found ? found : undefined;
   }
 
-  resolved(tableId: string): void {
+  resolved(tableId: string, epoch: number): void {
     const known = this.#ours.get(tableId);
-    if (known !== undefined) this.#ours.set(tableId, { ...known, hasPending: false });
+    // The table may have been lost, and taken again with what its owner in between has left.
+    if (known?.epoch === epoch) this.#ours.set(tableId, { ...known, hasPending: false });
   }
 
   lost(tableId: string): void {

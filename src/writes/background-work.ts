@@ -134,7 +134,8 @@ export class BackgroundWork {
     const takeBack = async (): Promise<void> => {
       const later = (await storages.of(location.root).readCommits(location, branch, torn.version)) ?? [];
       if (later.some((commit) => replaces(commit, torn.version))) return;
-      if (later.every(({ kind }) => isMaintenance(kind))) await engine.restoreVersion(target, torn.version - 1);
+      const latest = Math.max(torn.version, ...later.map(({ version }) => version));
+      if (later.every(({ kind }) => isMaintenance(kind))) await engine.restoreVersion(target, torn.version - 1, latest);
       // A restore would lose the writes that have followed it; they do not depend on the index.
       else if (torn.indexNames.length > 0) await this.#dropIndexes(target, torn.indexNames);
       else throw cannotTakeBack(torn.version);

@@ -6,10 +6,16 @@ import type { SyncScope } from '../storage/storage.ts';
 import { toCommit, toEntry, toReplayed } from './journal-entries.ts';
 import { prepareUndo } from './recovery/undo-commits.ts';
 import { findFault } from './recovery/verify.ts';
-import { asServiceError, inDoubt } from './refusals.ts';
+import { asServiceError, inDoubt, isClearRefusal } from './refusals.ts';
 import type { FailedWrite, JournaledWrite, MultiCommitWrite, SucceededWrite, WriteResult } from './write.ts';
 import { beginEntries, noteLoss, requireExpectedVersion, runReplayable, toSuccess } from './shared-steps.ts';
 import type { PipelineParts } from './shared-steps.ts';
+
+interface UnfinishedWrite {
+  readonly entry: NewEntry;
+  /** A commit of it may still be on its way to an object store. */
+  readonly mayArrive: boolean;
+}
 
 /**
  * The same protocol for a write that takes several commits of the engine, one for each chunk of its data. It is all or
@@ -62,12 +68,13 @@ export class MultiCommitPipeline {
       requireExpectedVersion(write, baseVersion);
       const expected = { kinds: [], isMultiCommit: true, rule: { from: 'nothing' } } as const;
       const entry = toEntry(write, { baseVersion, epoch, generation: responses.startMarks(), expected });
-      let phase: 'committing' | 'syncing' | 'recording' = 'committing';
+      let phase: 'beginning' | 'committing' | 'syncing' | 'recording' = 'beginning';
       try {
         await onStep('begin');
         await beginEntries(this.#parts, [write], [entry]);
         await engine.holdReaders(target, baseVersion);
         await onStep('commit');
+        phase = 'committing';
         const { version, outcome } = await plan.write();
         const fault = await findFault(storages, target, { base: baseVersion, version });
         if (fault !== undefined) throw fault;
@@ -86,7 +93,8 @@ export class MultiCommitPipeline {
         const failed = { kind: 'refused', error: asServiceError(error) } as const;
         // Until it is known whether the record was written, the write is in doubt, not refused.
         const early: FailedWrite = phase === 'recording' ? { kind: 'in-doubt', error: inDoubt(error) } : failed;
-        const undone = await this.#undo(write, entry, () => onFailed(early));
+        const mayArrive = phase === 'committing' && !isClearRefusal(error);
+        const undone = await this.#undo(write, { entry, mayArrive }, () => onFailed(early));
         if (undone === 'undone') return failed;
         return undone === 'left' ? early : undone;
       }
@@ -117,8 +125,13 @@ export class MultiCommitPipeline {
    * Other writers wait while it is tried; when that takes too long they are refused until it is done in the background.
    * Gives the result if the write was recorded after all, and `left` when it is undone later.
    */
-  async #undo(write: JournaledWrite, entry: NewEntry, onDelay: () => void): Promise<WriteResult | 'undone' | 'left'> {
-    const { engine, journal, inDoubtWrites, idempotency, responses } = this.#parts;
+  async #undo(
+    write: JournaledWrite,
+    { entry, mayArrive }: UnfinishedWrite,
+    onDelay: () => void,
+  ): Promise<WriteResult | 'undone' | 'left'> {
+    const { engine, journal, fences, inDoubtWrites, idempotency, responses } = this.#parts;
+    const target = { location: write.table.location, branch: write.branch };
     const undo = prepareUndo(this.#parts, write.table, entry);
     let isDelayed = false;
     const end = (kept?: JournalEntry): void => {
@@ -133,6 +146,8 @@ export class MultiCommitPipeline {
           this.#publish(write);
           return { ...toReplayed(kept), kind: 'committed', properties: write.table.properties };
         }
+        // Invariant 17: the base version is the latest again only when no commit can follow it any more.
+        if (mayArrive) await fences.fence(target, entry);
         await undo();
         end();
         return 'undone';
@@ -151,7 +166,7 @@ export class MultiCommitPipeline {
       }
     }
     // Undone in the background, or by its new owner. The catalog holds readers until then, unless the write was recorded.
-    engine.releaseReaders({ location: write.table.location, branch: write.branch });
+    engine.releaseReaders(target);
     inDoubtWrites.add([entry]);
     return 'left';
   }

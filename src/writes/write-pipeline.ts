@@ -196,7 +196,7 @@ export class WritePipeline {
     try {
       const { tableId, epoch } = at(pending.entries, 0);
       await this.#parts.journal.requireOwner(tableId, epoch);
-      await this.#parts.engine.restoreVersion(target, version - 1);
+      await this.#parts.engine.restoreVersion(target, version - 1, version);
       // Durable before the entries go: nothing else would take the commit back after a power loss.
       await pending.scope?.sync();
       return this.#abort(pending, fault);

@@ -102,12 +102,17 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
       if (ids.length > 0) await change(async (sql) => removeEntries(sql, ids));
     },
 
-    /** After a write of several commits was undone: removes its entry, and readers see the latest version again. */
-    async abortHeld(id: string, tableId: string): Promise<void> {
+    /**
+     * After a write of several commits was undone: removes its entry, and readers see the latest version again. What was
+     * committed over the write, such as an index, may have become the head meanwhile: it was undone too.
+     */
+    async abortHeld(id: string, tableId: string, head: number | undefined): Promise<void> {
       const run = async (sql: Sql): Promise<void> => {
         const removed = await sql.deleteFrom('journal').where('id', '=', id).executeTakeFirst();
         // An entry whose begin was refused holds nothing; the hold is then another's.
-        if (removed.numDeletedRows === 1n) await releaseVersion(sql, tableId);
+        if (removed.numDeletedRows !== 1n) return;
+        await releaseVersion(sql, tableId);
+        if (head !== undefined) await advanceHead(sql, tableId, head);
       };
       await group.run({ run, changesLookups: true, isDurable: true });
     },

@@ -16,6 +16,11 @@ export interface RecordedSettings {
   readonly onLaterVersion: (tableId: string, version: number) => Promise<void>;
 }
 
+interface Opened {
+  readonly tableId: string;
+  readonly opening: Promise<RecordedTable>;
+}
+
 /**
  * Tables for readers that know which version to read: as long as it stays the same, the store is not asked for anything but
  * data. Writers have handles of their own, at the latest version.
@@ -23,14 +28,14 @@ export interface RecordedSettings {
 export class RecordedTables {
   readonly #connections: Connections;
   readonly #settings: RecordedSettings;
-  readonly #open: LRUCache<string, Promise<RecordedTable>>;
+  readonly #open: LRUCache<string, Opened>;
   /** When the store was asked for later versions: by a poll, or by opening the table. */
   readonly #polledAt: LRUCache<string, number>;
 
   constructor(connections: Connections, settings: RecordedSettings) {
     this.#connections = connections;
     this.#settings = settings;
-    this.#open = new LRUCache({ max: settings.openTablesMax, dispose: (opening) => retireSoon(opening) });
+    this.#open = new LRUCache({ max: settings.openTablesMax, dispose: ({ opening }) => retireSoon(opening) });
     this.#polledAt = new LRUCache({ max: settings.openTablesMax });
   }
 
@@ -71,7 +76,7 @@ export class RecordedTables {
   }
 
   async close(): Promise<void> {
-    for (const outcome of await Promise.allSettled(this.#open.values())) {
+    for (const outcome of await Promise.allSettled([...this.#open.values()].map(async ({ opening }) => opening))) {
       if (outcome.status === 'fulfilled') outcome.value.retire();
     }
     this.#open.clear();
@@ -79,16 +84,18 @@ export class RecordedTables {
 
   async #find(location: TableLocation, recorded: RecordedVersion): Promise<RecordedTable> {
     const key = locationKey(location);
-    let opening = this.#open.get(key);
-    if (opening === undefined) {
+    const { tableId } = recorded;
+    let opened = this.#open.get(key);
+    // A table in the place of another has other versions, and a handle only moves forward.
+    if (opened?.tableId !== tableId) {
       this.#polledAt.set(key, performance.now());
-      opening = this.#openLatest(location, recorded);
-      this.#open.set(key, opening);
+      opened = { tableId, opening: this.#openLatest(location, recorded) };
+      this.#open.set(key, opened);
     }
     try {
-      return await opening;
+      return await opened.opening;
     } catch (error) {
-      if (this.#open.peek(key) === opening) this.#open.delete(key);
+      if (this.#open.peek(key) === opened) this.#open.delete(key);
       throw error;
     }
   }

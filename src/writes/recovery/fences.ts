@@ -34,7 +34,8 @@ export class Fences {
     const { engine, journal } = this.#parts;
     const { location, branch } = target;
     if (!isObjectRoot(location.root)) return undefined;
-    const key = branchKey(location, branch);
+    // A table in the place of another has other versions.
+    const key = `${tableId} ${branchKey(location, branch)}`;
     const known = this.#versions.get(key);
     if (known !== undefined && known > baseVersion) return known;
     for (;;) {

@@ -128,7 +128,7 @@ export class InDoubtWrites {
     if (!ownership.hasPending) return ownership;
     const pending = (await journal.pending(table.id)).filter(({ epoch }) => epoch < ownership.epoch);
     for (const entries of byBranch(pending)) await this.#resolveInQueue(table, entries, ownership);
-    coordination.resolved(table.id);
+    coordination.resolved(table.id, ownership.epoch);
     this.#takeovers += 1;
     return ownership;
   }
@@ -261,7 +261,7 @@ export class InDoubtWrites {
     const { version } = verdict.commit;
     if ((await findFault(storages, target, { base: version - 1, version })) === undefined) return verdict;
     if ((await engine.findLatestVersion(target)) !== version) return { kind: 'unknown' };
-    await engine.restoreVersion(target, version - 1);
+    await engine.restoreVersion(target, version - 1, version);
     await storages.of(target.location.root).syncSince(target.location, since);
     return { kind: 'not-committed' };
   }

@@ -1,4 +1,5 @@
 import type { Journal, NewEntry } from '../../catalog/catalog.ts';
+import { isObjectRoot } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import type { Storage } from '../../storage/storage.ts';
 import { readExpectation } from '../journal-entries.ts';
@@ -21,6 +22,8 @@ export function prepareUndo(
   const target = { location, branch };
   const storage = storages.of(location.root);
   let isRestored = false;
+  /** The version that readers get from now on, where it is recorded. */
+  let head: number | undefined;
   const { transactionId } = readExpectation({ expected });
   const restore = async (): Promise<void> => {
     if (transactionId !== undefined) {
@@ -36,7 +39,7 @@ export function prepareUndo(
     if (latest === baseVersion) return;
     // What a new owner has committed since must not be undone.
     await journal.requireOwner(tableId, epoch);
-    if (baseVersion > 0) await engine.restoreVersion(target, baseVersion, latest);
+    if (baseVersion > 0) head = await engine.restoreVersion(target, baseVersion, latest);
     // There was no data.
     else await engine.dropTable(location);
   };
@@ -54,7 +57,7 @@ export function prepareUndo(
     }
     // The latest version equals the base version again, so readers need no hold whatever the catalog says.
     engine.releaseReaders(target);
-    await journal.abortHeld(id, tableId);
+    await journal.abortHeld(id, tableId, isObjectRoot(location.root) && branch === undefined ? head : undefined);
   };
 }
 

@@ -235,7 +235,7 @@ suite('a write of several commits', () => {
     const { catalog, journal, databaseId, table, entry } = await openJournal(t);
     const begun = entry('a', { holdsReaders: true });
     await journal.begin([begun], OPTIONS);
-    await journal.abortHeld('a', table.id);
+    await journal.abortHeld('a', table.id, undefined);
     assert.equal(await journal.find('a'), undefined);
     assert.deepEqual(await catalog.tables.find(databaseId, table.path), table);
     assert.deepEqual(await journal.record([toCommit(table, begun)], true), [undefined]);

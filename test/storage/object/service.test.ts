@@ -192,6 +192,40 @@ suite('on an object store', () => {
     },
   );
 
+  test('a commit of an upload that was refused does not arrive later', { skip: NO_OBJECT_STORES }, async () => {
+    const engine = { client_max_retries: '0', client_retry_timeout: '1', timeout: '500ms' };
+    const [root, ...rest] = toFlags(emulator, 's3://tables/late');
+    assert.ok(root !== undefined && rest.length === 1);
+    const options = `--storage-options=${JSON.stringify({ ...emulator.storageOptions, ...engine })}`;
+    const impatient = await startServer({ flags: [root, options] });
+    const own = new Client(impatient.url);
+    const post = async (path: string, body: object = {}): Promise<Answer['json']> => {
+      const { status, text, json } = await own.post(`/v1/table/${path}`, body);
+      assert.equal(status, 200, text);
+      return json;
+    };
+    try {
+      // The first commit, and the second.
+      for (const skip of [0, 1]) {
+        const name = `upload-${skip}`;
+        assert.equal((await own.arrow(`/v1/table/${name}/create`, sampleStream(10))).status, 200);
+        const query = `upload_id=${(await post(`${name}/multipart_write/create`)).upload_id}`;
+        for (const part of ['1', '2']) {
+          const path = `/v1/table/${name}/insert?${query}&upload_part_id=${part}`;
+          assert.equal((await own.arrow(path, sampleStream(5))).status, 200);
+        }
+        const held = emulator.faults.hold({ method: 'PUT', path: new RegExp(`${name}.*_versions`), skip });
+        const refused = await own.post(`/v1/table/${name}/multipart_write/complete?${query}`, {});
+        assert.ok(refused.status >= 500, refused.text);
+        held.release();
+        assert.equal((await own.arrow(`/v1/table/${name}/insert`, sampleStream(1))).status, 200);
+        assert.equal(await post(`${name}/count_rows`), 11, name);
+      }
+    } finally {
+      await impatient.close();
+    }
+  });
+
   test('a database is backed up and restored', { skip: NO_OBJECT_STORES }, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'tiltyard-backup-'));
     t.after(async () => rm(folder, { recursive: true, force: true }));
