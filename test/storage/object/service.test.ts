@@ -192,40 +192,6 @@ suite('on an object store', () => {
     },
   );
 
-  test('a commit of an upload that was refused does not arrive later', { skip: NO_OBJECT_STORES }, async () => {
-    const engine = { client_max_retries: '0', client_retry_timeout: '1', timeout: '500ms' };
-    const [root, ...rest] = toFlags(emulator, 's3://tables/late');
-    assert.ok(root !== undefined && rest.length === 1);
-    const options = `--storage-options=${JSON.stringify({ ...emulator.storageOptions, ...engine })}`;
-    const impatient = await startServer({ flags: [root, options] });
-    const own = new Client(impatient.url);
-    const post = async (path: string, body: object = {}): Promise<Answer['json']> => {
-      const { status, text, json } = await own.post(`/v1/table/${path}`, body);
-      assert.equal(status, 200, text);
-      return json;
-    };
-    try {
-      // The first commit, and the second.
-      for (const skip of [0, 1]) {
-        const name = `upload-${skip}`;
-        assert.equal((await own.arrow(`/v1/table/${name}/create`, sampleStream(10))).status, 200);
-        const query = `upload_id=${(await post(`${name}/multipart_write/create`)).upload_id}`;
-        for (const part of ['1', '2']) {
-          const path = `/v1/table/${name}/insert?${query}&upload_part_id=${part}`;
-          assert.equal((await own.arrow(path, sampleStream(5))).status, 200);
-        }
-        const held = emulator.faults.hold({ method: 'PUT', path: new RegExp(`${name}.*_versions`), skip });
-        const refused = await own.post(`/v1/table/${name}/multipart_write/complete?${query}`, {});
-        assert.ok(refused.status >= 500, refused.text);
-        held.release();
-        assert.equal((await own.arrow(`/v1/table/${name}/insert`, sampleStream(1))).status, 200);
-        assert.equal(await post(`${name}/count_rows`), 11, name);
-      }
-    } finally {
-      await impatient.close();
-    }
-  });
-
   test('a database is backed up and restored', { skip: NO_OBJECT_STORES }, async (t) => {
     const folder = await mkdtemp(join(tmpdir(), 'tiltyard-backup-'));
     t.after(async () => rm(folder, { recursive: true, force: true }));
@@ -277,3 +243,66 @@ test(
     assert.equal((await new Client(second.url).post('/v1/table/items/update', body)).status, 200);
   },
 );
+
+suite('an upload of which the store refuses a commit', { skip: NO_OBJECT_STORES }, () => {
+  let impatient: TestServer;
+  let own: Client;
+  before(async () => {
+    const engine = { client_max_retries: '0', client_retry_timeout: '1', timeout: '1s' };
+    const storageOptions = { ...emulator.storageOptions, ...engine };
+    const flags = ['--storage-root=s3://tables/refused', `--storage-options=${JSON.stringify(storageOptions)}`];
+    impatient = await startServer({ flags });
+    own = new Client(impatient.url);
+  });
+  after(async () => impatient.close());
+
+  const manifests = (name: string): RegExp => new RegExp(`${name}.*/_versions/`);
+
+  async function ask(path: string, body: object = {}): Promise<Answer['json']> {
+    const { status, text, json } = await own.post(`/v1/table/${path}`, body);
+    assert.equal(status, 200, text);
+    return json;
+  }
+
+  async function send(path: string, rows: number): Promise<void> {
+    const { status, text } = await own.arrow(`/v1/table/${path}`, sampleStream(rows));
+    assert.equal(status, 200, text);
+  }
+
+  /** Of two parts, each of which is a commit. Gives what completes it. */
+  async function startUpload(name: string): Promise<() => Promise<Answer>> {
+    const query = `upload_id=${(await ask(`${name}/multipart_write/create`)).upload_id}`;
+    for (const part of ['1', '2']) await send(`${name}/insert?${query}&upload_part_id=${part}`, 5);
+    return async () => own.post(`/v1/table/${name}/multipart_write/complete?${query}`, {});
+  }
+
+  test('is not applied later, in whole or in part, when the commit arrives late', async () => {
+    for (const skip of [0, 1]) {
+      const name = `late-${skip}`;
+      await send(`${name}/create`, 10);
+      const complete = await startUpload(name);
+      const held = emulator.faults.hold({ method: 'PUT', path: manifests(name), skip });
+      assert.equal((await complete()).status, 503);
+      held.release();
+      await send(`${name}/insert`, 1);
+      assert.equal(await ask(`${name}/count_rows`), 11, name);
+    }
+  });
+
+  test('is not shown by an index that was built meanwhile', async () => {
+    await send('beside/create', 10);
+    const files = emulator.faults.hold({ method: 'PUT', path: /beside.*\/_indices\// });
+    const build = ask('beside/create_scalar_index', { column: 'id', index_type: 'BTREE' });
+    await files.reached;
+    const complete = await startUpload('beside');
+    const second = emulator.faults.hold({ method: 'PUT', path: manifests('beside'), skip: 1 });
+    const upload = complete();
+    await second.reached;
+    files.release();
+    await build;
+    assert.equal(await ask('beside/count_rows'), 10);
+    assert.equal((await upload).status, 503);
+    assert.equal(await ask('beside/count_rows'), 10);
+    second.release();
+  });
+});
