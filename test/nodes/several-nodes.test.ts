@@ -314,6 +314,26 @@ suite('three nodes on one catalog and one store', { skip: NO_CLUSTERS }, () => {
     await eventually(async () => cluster.node(0).isReady());
   });
 
+  test('a version that its node has not recorded yet is neither listed nor cloned', async () => {
+    const table = await createOwned('early');
+    const { location } = ok(await clients[1].post(`${table}/describe`, {}));
+    const held = cluster.store.faults.hold({ method: 'PUT', path: /early.*_versions/ });
+    const update = clients[0].post(`${table}/update`, { updates: [['id', 'id + 1000']] });
+    await held.reached;
+    cluster.node(0).toCatalog.cut();
+    held.release();
+    await eventually(
+      async () => cluster.store.objects.paths('').filter((path) => /early.*_versions/.test(path)).length === 3,
+    );
+    const { versions } = ok(await clients[1].post(`${table}/version/list`, {}));
+    const clone = ok(await clients[1].post('/v1/table/early-clone/clone', { source_location: location }));
+    assert.equal((await update).status, 503);
+    cluster.node(0).toCatalog.resume();
+    assert.deepEqual([versions.length, clone.version], [2, 2]);
+    assert.equal(ok(await clients[1].post('/v1/table/early-clone/count_rows', { predicate: 'id >= 1000' })), 0);
+    await eventually(async () => cluster.node(0).isReady());
+  });
+
   test('the tables of a node that shuts down are written by others without a failure', async () => {
     const table = await createOwned('drained');
     const body = { updates: [['id', 'id + 1']] };

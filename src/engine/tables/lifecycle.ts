@@ -31,7 +31,8 @@ export function createLifecycleEngine({ tables, storages, release }: EngineParts
 }
 
 async function cloneTable(tables: OpenTables, source: TableState, target: TableLocation): Promise<number> {
-  const version = await tables.usePrivate(source, async (table) => table.version());
+  const asked = source.version ?? source.recorded?.version;
+  const version = await tables.usePrivate({ ...source, version: asked }, async (table) => table.version());
   await tables.storages.clone({ ...source, version }, target);
   try {
     return await tables.usePrivate({ location: target }, async (table) => table.version());

@@ -64,26 +64,29 @@ async function readSize(tables: OpenTables, state: TableState): Promise<VersionS
   });
 }
 
-async function listVersions(tables: OpenTables, { location, branch, version: at }: TableRef) {
-  return tables.use({ location, branch, version: at }, async ({ native }): Promise<readonly TableVersion[]> => {
-    // The version first: while readers are held at a version, the list has later ones too.
-    const latest = await readVersion(native);
-    const found = await engineCall(async () => native.listVersions());
-    const isCountedDown = await engineCall(async () => native.usesV2ManifestPaths());
-    const storage = tables.storages.of(location.root);
-    return found
-      .filter(({ version }) => version <= latest)
-      .map(({ version, timestamp, metadata }) => ({
-        version,
-        committedAtMicroseconds: timestamp,
-        metadata,
-        manifestPath: storage.manifestPath({ location, branch, version, isCountedDown }),
-      }));
-  });
+async function listVersions(tables: OpenTables, { location, branch, version: at, recorded }: TableRef) {
+  return tables.use(
+    { location, branch, version: at, recorded },
+    async ({ native }): Promise<readonly TableVersion[]> => {
+      // The version first: the list has later ones too, while readers are held at a version or a write is not recorded yet.
+      const latest = await readVersion(native);
+      const found = await engineCall(async () => native.listVersions());
+      const isCountedDown = await engineCall(async () => native.usesV2ManifestPaths());
+      const storage = tables.storages.of(location.root);
+      return found
+        .filter(({ version }) => version <= latest)
+        .map(({ version, timestamp, metadata }) => ({
+          version,
+          committedAtMicroseconds: timestamp,
+          metadata,
+          manifestPath: storage.manifestPath({ location, branch, version, isCountedDown }),
+        }));
+    },
+  );
 }
 
-async function requireVersion(tables: OpenTables, { location, branch, version: asked }: TableState) {
-  const versions = await listVersions(tables, { location, branch });
+async function requireVersion(tables: OpenTables, { location, branch, version: asked, recorded }: TableState) {
+  const versions = await listVersions(tables, { location, branch, recorded });
   const wanted = asked ?? versions.at(-1)?.version;
   const found = versions.find(({ version }) => version === wanted);
   if (found !== undefined) return found;

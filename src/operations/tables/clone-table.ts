@@ -52,7 +52,9 @@ async function requireSource(
   const databases = source === undefined ? [] : await services.catalog.databases.list();
   const database = databases.find(({ id }) => id === source?.databaseId);
   if (source !== undefined && database !== undefined && isPermitted(caller, 'read', database.name, source.path)) {
-    return source;
+    // By its name, the catalog also says which version readers get.
+    const named = await services.catalog.tables.find(source.databaseId, source.path);
+    return named?.id === source.id ? named : source;
   }
   throw new ServiceError('TableNotFound', 'source_location is not the location of a table of this server.', {
     hint: 'Give the location that describe_table returns for the source.',
