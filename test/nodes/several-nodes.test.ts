@@ -253,6 +253,26 @@ suite('three nodes on one catalog and one store', { skip: NO_CLUSTERS }, () => {
     }
   });
 
+  test('an overwrite that arrives after a takeover is found, and not applied again', async () => {
+    const table = await createOwned('replaced');
+    const held = cluster.store.faults.hold({ method: 'PUT', path: /replaced.*_versions/ });
+    const overwrite = async (client: Client) =>
+      client.arrow(`${table}/insert?mode=overwrite`, sampleStream(5), { 'idempotency-key': 'replaced' });
+    const late = overwrite(clients[0]);
+    await held.reached;
+    cluster.node(0).pause();
+    ok(await clients[1].arrow(`${table}/insert`, sampleStream(2)));
+    held.release();
+    cluster.node(0).resume();
+    assert.equal((await late).status, 503);
+    ok(await clients[1].arrow(`${table}/insert`, sampleStream(3)));
+    const before = await count(clients[1], table);
+    await eventually(async () => (await overwrite(clients[2])).status === 200);
+    const again = await overwrite(clients[1]);
+    assert.equal(again.headers.get('idempotency-replayed'), 'true');
+    assert.deepEqual([before, await count(clients[2], table)], [8, 8]);
+  });
+
   test('what an owner that is paused past its lease does to tags does not undo later changes of another node', async () => {
     const [a, b, c] = clients;
     const late = await Promise.all(

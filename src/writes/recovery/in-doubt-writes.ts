@@ -1,7 +1,7 @@
 import type { Catalog, JournalEntry, NewCommit, NewEntry } from '../../catalog/catalog.ts';
 import type { WriteTarget } from '../../engine/engine.ts';
 import { NotOwner } from '../../errors/not-owner.ts';
-import type { CommitKind, TableRecord } from '../../model/table.ts';
+import type { TableRecord } from '../../model/table.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { Coordination, Ownership } from '../../coordination/coordination.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
@@ -11,7 +11,7 @@ import { notUndoneYet } from '../refusals.ts';
 import type { JournaledWrite } from '../write.ts';
 import { prepareUndo } from './undo-commits.ts';
 import type { UndoParts } from './undo-commits.ts';
-import { findFault, rebuildFields, findOrFenceCommit } from './verify.ts';
+import { findFault, findOrFenceCommit, passesFences, rebuildFields } from './verify.ts';
 import type { FoundCommit, Verdict } from './verify.ts';
 
 export interface InDoubtParts extends UndoParts {
@@ -36,9 +36,6 @@ interface InDoubtWrite extends Tracked {
 }
 
 type Branch = Pick<JournaledWrite, 'table' | 'branch'>;
-
-/** They replace whatever is there, or touch no rows: the engine commits them over a fence. */
-const UNFENCED: ReadonlySet<CommitKind> = new Set(['overwrite', 'config']);
 
 const RETRY_MILLISECONDS_MIN = 200;
 const RETRY_MILLISECONDS_MAX = 10_000;
@@ -230,7 +227,7 @@ export class InDoubtWrites {
   async #mayArrive(table: TableRecord, entry: JournalEntry): Promise<boolean> {
     const { kinds, transactionId } = readExpectation(entry);
     // A manifest that an external writer submitted follows exactly its base version.
-    if (transactionId !== undefined || !kinds.some((kind) => UNFENCED.has(kind))) return false;
+    if (transactionId !== undefined || !passesFences(kinds)) return false;
     const { storages, coordination } = this.#parts;
     const { retentionSecondsMin } = storages.of(table.location.root);
     const isRecent = Date.now() - entry.since < retentionSecondsMin * 1000;

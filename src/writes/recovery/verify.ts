@@ -1,7 +1,7 @@
 import type { JournalEntry, NewEntry } from '../../catalog/catalog.ts';
 import type { Engine, WriteTarget } from '../../engine/engine.ts';
 import type { ServiceError } from '../../errors/service-error.ts';
-import type { Commit } from '../../model/table.ts';
+import type { Commit, CommitKind } from '../../model/table.ts';
 import type { InspectedCommit } from '../../storage/storage.ts';
 import type { Storages } from '../../storage/storages.ts';
 import { readExpectation } from '../journal-entries.ts';
@@ -93,7 +93,11 @@ export async function findFault(
  */
 export function judge(commits: readonly Commit[], range: EntryRange, expected: Expectation): Verdict {
   const { baseVersion, boundVersion = Infinity } = range;
-  const later = commits.filter(({ version }) => version > baseVersion && version <= boundVersion);
+  const isLate = ({ readVersion }: Commit): boolean =>
+    readVersion === baseVersion && boundVersion > baseVersion && passesFences(expected.kinds);
+  const later = commits.filter((commit) => {
+    return commit.version > baseVersion && (commit.version <= boundVersion || isLate(commit));
+  });
   const [first, second] = later.filter((commit) => isCandidate(commit, baseVersion, expected));
   if (first === undefined) return { kind: 'not-committed' };
   const isTakenBack =
@@ -102,6 +106,16 @@ export function judge(commits: readonly Commit[], range: EntryRange, expected: E
   if (second !== undefined || first.kind === 'unknown' || !isExact(first, expected)) return { kind: 'unknown' };
   const rowsBefore = commits.find(({ version }) => version === first.version - 1)?.rows;
   return { kind: 'committed', commit: first, rowsBefore };
+}
+
+/**
+ * They replace whatever is there, or touch no rows: the engine commits them over a fence. So they can follow writes that
+ * began later, and are then told from those by the version that they read.
+ */
+const UNFENCED: ReadonlySet<CommitKind> = new Set(['overwrite', 'config']);
+
+export function passesFences(kinds: readonly CommitKind[]): boolean {
+  return kinds.some((kind) => UNFENCED.has(kind));
 }
 
 /** The write was undone. A restore of an older version than its base is another program's. */

@@ -119,6 +119,20 @@ suite('whether a write was committed', () => {
     assert.equal(verdictOf(history(append(3), restore), APPEND, 8), 'committed as 8');
   });
 
+  test('an overwrite that follows later writes is told from theirs by the version that it read', () => {
+    const overwrite: Expectation = { kinds: ['overwrite'], addedRows: 3, rule: { from: 'nothing' } };
+    const fence: CommitFacts = { kind: 'restore', restoredVersion: BASE };
+    const late = (readVersion: number) => history(fence, append(1), { kind: 'overwrite', addedRows: 3, readVersion });
+    assert.equal(verdictOf(late(BASE), overwrite, BASE + 1), 'committed as 10');
+    assert.equal(verdictOf(late(BASE + 2), overwrite, BASE + 1), 'not-committed');
+    // Without a fence in between, another write may have the same base version.
+    assert.equal(verdictOf(late(BASE), overwrite, BASE), 'not-committed');
+    assert.equal(
+      verdictOf(history(fence, append(1), append(3, { readVersion: BASE })), APPEND, BASE + 1),
+      'not-committed',
+    );
+  });
+
   test('any of the kinds that a merge can be', () => {
     const merge: Expectation = { kinds: ['update', 'append', 'delete'], rule: { from: 'upsert' } };
     for (const kind of merge.kinds) assert.equal(verdictOf(history({ kind }), merge), 'committed as 8');
