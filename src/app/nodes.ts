@@ -33,6 +33,7 @@ export async function joinNodes(config: Config, { catalog, telemetry, nodeId }: 
   const { url: address, leaseSeconds } = config.node;
   const node = { id: nodeId, instance: await ensureInstance(config.data), name: nameOf(config), address };
   const membership = await Membership.join({ catalog, telemetry, ...node, release: readRelease(), leaseSeconds });
+  membership.onLapse = () => leases.forget();
   return { membership, leases };
 }
 
@@ -69,7 +70,6 @@ export function openForwarder(
 
 interface NodeParts {
   readonly membership: Membership | undefined;
-  readonly leases: TableLeases | undefined;
   readonly forwarder: Forwarder | undefined;
   readonly catalog: Catalog;
   readonly engine: Pick<Engine, 'releaseAllReaders'>;
@@ -77,11 +77,11 @@ interface NodeParts {
 }
 
 /** What the heartbeats need of the parts that are opened after the node has joined. */
-export function connectMembership(parts: NodeParts): void {
-  const { membership, leases, forwarder, catalog, engine, writes } = parts;
+export function connectMembership({ membership, forwarder, catalog, engine, writes }: NodeParts): void {
   if (membership === undefined) return;
+  const { onLapse } = membership;
   membership.onLapse = () => {
-    leases?.forget();
+    onLapse();
     // The catalog says which versions readers keep; that of a table which was taken over is no longer ours to say.
     engine.releaseAllReaders();
   };

@@ -111,7 +111,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const forwarder = open.add(
     openForwarder(config, { nodeId, catalog, writes, metrics: observed.metrics, tracer: observed.exported?.tracer }),
   );
-  connectMembership({ membership, leases, forwarder, catalog, engine, writes });
+  connectMembership({ membership, forwarder, catalog, engine, writes });
   const authSettings = { ...config.auth, ownIssuer: issuerUrl };
   const authenticator = open.add(createAuthenticator(authSettings, catalog, now, (fetch) => telemetry.emit(fetch)));
   const jobs = open.add(openJobs(config, { catalog, telemetry, writes, nodeId }));
