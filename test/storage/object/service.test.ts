@@ -248,7 +248,7 @@ suite('an upload of which the store refuses a commit', { skip: NO_OBJECT_STORES 
   let impatient: TestServer;
   let own: Client;
   before(async () => {
-    const engine = { client_max_retries: '0', client_retry_timeout: '1', timeout: '1s' };
+    const engine = { client_max_retries: '0', client_retry_timeout: '1', timeout: '3s' };
     const storageOptions = { ...emulator.storageOptions, ...engine };
     const flags = ['--storage-root=s3://tables/refused', `--storage-options=${JSON.stringify(storageOptions)}`];
     impatient = await startServer({ flags });
@@ -301,8 +301,9 @@ suite('an upload of which the store refuses a commit', { skip: NO_OBJECT_STORES 
     files.release();
     await build;
     assert.equal(await ask('beside/count_rows'), 10);
+    emulator.faults.add('error-before', { method: 'PUT', path: manifests('beside') });
+    second.release();
     assert.equal((await upload).status, 503);
     assert.equal(await ask('beside/count_rows'), 10);
-    second.release();
   });
 });
