@@ -85,6 +85,7 @@ export type FullTextQuery =
 /** What each step of a query cost: as the engine's text, without file paths, and as a tree. */
 export interface Analysis {
   readonly text: string;
+  /** Read from the text when it is asked for: most callers want the text only. */
   readonly root: PlanStep;
 }
 

@@ -4,7 +4,7 @@ import { ROWS_DEFAULT, buildLegs, searchLegs } from '../queries/hybrid-legs.ts';
 import { requireHybrid, takeFusedRows } from '../queries/hybrid-query.ts';
 import type { HybridPlan } from '../queries/native-query.ts';
 import { FUSION_CONSTANT } from '../queries/rank-fusion.ts';
-import { formatStepLine, indentPlan } from './plan-text.ts';
+import { formatStepLine, indentPlan, toAnalysis } from './plan-text.ts';
 
 interface HybridSearch {
   readonly table: NativeTable;
@@ -23,13 +23,11 @@ export async function analyzeHybrid(search: HybridSearch): Promise<Analysis> {
   const legs = buildLegs(search.table, search.plan);
   const vectorLeg = await search.analyze(legs.vector);
   const textLeg = await search.analyze(legs.text);
-  const fusion: PlanStep = {
-    ...describeFusion(search.plan),
-    metrics: await measureFusion(search),
-    children: [vectorLeg.root, textLeg.root],
-  };
-  const head = formatStepLine(fusion.operator, fusion.details, fusion.metrics);
-  return { text: [head, indentPlan(vectorLeg.text), indentPlan(textLeg.text), ''].join('\n'), root: fusion };
+  const { operator, details } = describeFusion(search.plan);
+  const metrics = await measureFusion(search);
+  const head = formatStepLine(operator, details, metrics);
+  const text = [head, indentPlan(vectorLeg.text), indentPlan(textLeg.text), ''].join('\n');
+  return toAnalysis(text, () => ({ operator, details, metrics, children: [vectorLeg.root, textLeg.root] }));
 }
 
 export function describeFusion({ query }: HybridPlan): Pick<PlanStep, 'operator' | 'details'> {

@@ -1,6 +1,15 @@
-import type { Metric, PlanStep } from '../../model/query.ts';
+import type { Analysis, Metric, PlanStep } from '../../model/query.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
+
+export function toAnalysis(text: string, readRoot: () => PlanStep): Analysis {
+  return {
+    text,
+    get root() {
+      return readRoot();
+    },
+  };
+}
 
 /**
  * Reads the engine's analysis into a tree. Each step is one line, two spaces deeper than its parent:

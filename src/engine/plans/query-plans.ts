@@ -13,7 +13,7 @@ import type { OpenTable } from '../tables/table-handle.ts';
 import { withoutRowOffset } from '../workarounds/row-offsets.ts';
 import { toFailureCheck } from '../workarounds/silent-failures.ts';
 import { analyzeHybrid, describeFusion } from './hybrid-analysis.ts';
-import { parseExplanation, parsePlan, redactPlan } from './plan-text.ts';
+import { parseExplanation, parsePlan, redactPlan, toAnalysis } from './plan-text.ts';
 
 /** The plan of a query, which is not run. */
 export async function explainQuery(
@@ -25,7 +25,7 @@ export async function explainQuery(
   const plan = await planQuery(parts, table, query);
   const explain = async (built: NativeQuery): Promise<Analysis> => {
     const text = redactPlan(await engineCall(async () => built.explainPlan(verbose)), location);
-    return { text, root: parseExplanation(text) };
+    return toAnalysis(text, () => parseExplanation(text));
   };
   if (!isHybrid(plan)) {
     const whole = await explain(buildQuery(table.native, plan));
@@ -47,10 +47,8 @@ function toParent(
   children: readonly Analysis[],
 ): Analysis {
   const indented = children.map(({ text }) => text.trimEnd().replace(/^/gm, '  '));
-  return {
-    text: [`${operator}: ${details}`, ...indented, ''].join('\n'),
-    root: { operator, details, metrics: {}, children: children.map(({ root }) => root) },
-  };
+  const text = [`${operator}: ${details}`, ...indented, ''].join('\n');
+  return toAnalysis(text, () => ({ operator, details, metrics: {}, children: children.map(({ root }) => root) }));
 }
 
 /** Runs the query and returns the cost of each of its steps. */
@@ -64,7 +62,7 @@ export async function analyzeQuery(
   // A native query runs only once, so it is built anew for each run.
   const analyze = async (build: () => NativeQuery): Promise<Analysis> => {
     const text = redactPlan(await engineCall(async () => build().analyzePlan()), state.location);
-    return { text, root: parsePlan(text) };
+    return toAnalysis(text, () => parsePlan(text));
   };
   return runOnce(parts, timeout, async ({ lease }) =>
     tables.use(state, async (table) => {

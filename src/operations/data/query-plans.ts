@@ -89,12 +89,13 @@ function readBranch({ branch, query }: ExplainPlanBody): string | undefined {
   throw invalidInput('branch and query.branch differ.', 'Give the branch once.');
 }
 
-function toPlanReply(mediaType: string, { text, root }: Analysis): Reply {
+function toPlanReply(mediaType: string, analysis: Analysis): Reply {
+  const { text } = analysis;
   switch (mediaType) {
     case 'text/plain':
       return { kind: 'text', text };
     case PLAN_MEDIA_TYPE:
-      return { kind: 'object', mediaType, body: { text, plan: root } };
+      return { kind: 'object', mediaType, body: { text, plan: analysis.root } };
     default:
       return { kind: 'value', value: text };
   }
