@@ -1,9 +1,9 @@
-import type { HttpClient, Reply } from '../../http.ts';
+import type { HttpClient } from '../../http.ts';
 import { KnownCount } from '../../model/known.ts';
 import { intRows, readRows, requireOk } from '../../rows.ts';
 import { expectElsewhere, write } from './exchange.ts';
-import type { Writer, WriterContext, Written } from './exchange.ts';
-import { writeRegisters, writeThings } from './writers.ts';
+import type { Writer, WriterContext } from './exchange.ts';
+import { writeInParts, writeRegisters, writeThings } from './writers.ts';
 
 const ROWS_PER_APPEND = 3;
 const ROWS_PER_GROUP = 4;
@@ -232,37 +232,21 @@ function groupUpdates(context: WriterContext): Writer {
   });
 }
 
-/** An upload may be gone with its node; then it says so. */
-function isGone({ text }: Reply): boolean {
-  return text.includes('no such upload');
-}
-
-/** Its parts go to any node. If a step fails before the last one, nothing of it may be there. */
 function multipart(context: WriterContext): Writer {
-  const { nodes, round, tally } = context;
+  const { nodes, round } = context;
   const table = `${round}-parts`;
   const whole = PARTS * ROWS_PER_APPEND;
   const at = `/v1/table/${table}`;
   return writeThings(context, {
     name: table,
     prepare: async () => requireOk(nodes.arrow(`${at}/create`, intRows([], ['batch', 'part']))),
-    async make(batch): Promise<Written> {
-      const started = await write(context, { path: `${at}/multipart_write/create`, body: {}, isStep: true });
-      if (started.outcome !== 'done') return { ...started, outcome: 'refused' };
-      const query = `upload_id=${encodeURIComponent(started.reply?.json.upload_id)}`;
-      for (let part = 0; part < PARTS; part += 1) {
-        const rows = Array.from({ length: ROWS_PER_APPEND }, () => ({ batch, part }));
-        const path = `${at}/insert?${query}&upload_part_id=part-${part}`;
-        const sent = await write(context, { path, body: intRows(rows), refusals: isGone, isStep: true });
-        if (sent.outcome === 'refused') tally.uploadsGone += 1;
-        if (sent.outcome !== 'done') return { ...sent, outcome: 'refused' };
-      }
-      const path = `${at}/multipart_write/complete?${query}`;
-      const ended = await write(context, { path, body: {}, refusals: isGone });
-      if (ended.outcome === 'refused') tally.uploadsGone += 1;
-      if (ended.outcome === 'done') tally.uploads += 1;
-      return ended;
-    },
+    make: async (batch) =>
+      writeInParts(context, at, {
+        mode: 'append',
+        parts: Array.from({ length: PARTS }, (_unused, part) =>
+          intRows(Array.from({ length: ROWS_PER_APPEND }, () => ({ batch, part }))),
+        ),
+      }),
     async look(client, batch) {
       const { status, json } = await client.post(`${at}/count_rows`, { predicate: `batch = ${batch}` });
       return status === 200 ? describe(json, whole) : undefined;

@@ -3,7 +3,7 @@ import { intRows, readRows, requireOk } from '../../rows.ts';
 import { listTables } from '../kill-writers.ts';
 import { expectElsewhere, write } from './exchange.ts';
 import type { Writer, WriterContext } from './exchange.ts';
-import { writeRegisters, writeThings } from './writers.ts';
+import { writeInParts, writeRegisters, writeThings } from './writers.ts';
 
 const ROWS_PER_CREATE = 17;
 const CONTENDERS = 3;
@@ -14,6 +14,7 @@ export function makeTableWriters(context: WriterContext): readonly Writer[] {
     creates(context, false),
     overwrites(context, true),
     overwrites(context, false),
+    overwritesInParts(context),
     columns(context),
     tags(context),
     renames(context),
@@ -83,6 +84,26 @@ function overwrites(context: WriterContext, isKeyed: boolean): Writer {
       const found = await readRows(client, table(id));
       const values = new Set(found.map(({ value }) => value));
       return found.length === 5 && values.size === 1 ? [...values].join() : `torn: ${JSON.stringify(found)}`;
+    },
+  });
+}
+
+/** In several commits, of which no reader may see some. */
+function overwritesInParts(context: WriterContext): Writer {
+  const { round } = context;
+  const name = `${round}-renewed`;
+  const rows = (value: number, part: number): Uint8Array =>
+    intRows([0, 1, 2].map((id) => ({ id: 3 * part + id, value })));
+  return writeRegisters(context, {
+    name,
+    open: (id) => ({ path: `/v1/table/${name}-${id}/create`, body: rows(0, 0), key: `${name}-${id}` }),
+    set: async (id, value) =>
+      writeInParts(context, `/v1/table/${name}-${id}`, { mode: 'overwrite', parts: [rows(value, 0), rows(value, 1)] }),
+    async look(client, id) {
+      const found = await readRows(client, `${name}-${id}`);
+      const values = new Set(found.map(({ value }) => value));
+      const isWhole = found.length === (values.has(0) ? 3 : 6) && values.size === 1;
+      return isWhole ? [...values].join() : `torn: ${JSON.stringify(found)}`;
     },
   });
 }

@@ -1,4 +1,4 @@
-import type { HttpClient } from '../../http.ts';
+import type { HttpClient, Reply } from '../../http.ts';
 import { Known } from '../../model/known.ts';
 import { expectElsewhere, judge, write } from './exchange.ts';
 import type { WriteRequest, Writer, WriterContext, Written } from './exchange.ts';
@@ -68,7 +68,7 @@ export interface Registers {
   readonly prepare?: () => Promise<void>;
   /** Makes a register with the value 0. */
   readonly open: (id: number) => WriteRequest;
-  readonly set: (id: number, value: number) => WriteRequest;
+  readonly set: (id: number, value: number) => WriteRequest | Promise<Written>;
   /** The value, or what is wrong with it. */
   readonly look: (client: HttpClient, id: number, value: number) => Promise<string | undefined>;
 }
@@ -92,7 +92,8 @@ export function writeRegisters(context: WriterContext, registers: Registers): Wr
       const register = known.get(id);
       if (register === undefined) return;
       const value = register.value + 1;
-      const { outcome, node, attempts } = await write(context, set(id, value));
+      const request = set(id, value);
+      const { outcome, node, attempts } = await (request instanceof Promise ? request : write(context, request));
       settle(register.known, outcome, String(value));
       isOpen = outcome !== 'unknown';
       if (outcome !== 'done') return;
@@ -113,6 +114,35 @@ export function writeRegisters(context: WriterContext, registers: Registers): Wr
       }
     },
   };
+}
+
+/** An upload may be gone with its node; then it says so. */
+function isGone({ text }: Reply): boolean {
+  return text.includes('no such upload');
+}
+
+interface Upload {
+  readonly mode: 'append' | 'overwrite';
+  readonly parts: readonly Uint8Array[];
+}
+
+/** The parts go to any node. If a step fails before the last one, nothing of it may be there. */
+export async function writeInParts(context: WriterContext, at: string, { mode, parts }: Upload): Promise<Written> {
+  const { tally } = context;
+  const started = await write(context, { path: `${at}/multipart_write/create`, body: {}, isStep: true });
+  if (started.outcome !== 'done') return { ...started, outcome: 'refused' };
+  const query = `upload_id=${encodeURIComponent(started.reply?.json.upload_id)}`;
+  for (const [part, body] of parts.entries()) {
+    const path = `${at}/insert?mode=${mode}&${query}&upload_part_id=part-${part}`;
+    const sent = await write(context, { path, body, refusals: isGone, isStep: true });
+    if (sent.outcome === 'refused') tally.uploadsGone += 1;
+    if (sent.outcome !== 'done') return { ...sent, outcome: 'refused' };
+  }
+  const path = `${at}/multipart_write/complete?${query}`;
+  const ended = await write(context, { path, body: {}, refusals: isGone });
+  if (ended.outcome === 'refused') tally.uploadsGone += 1;
+  if (ended.outcome === 'done') tally.uploads += 1;
+  return ended;
 }
 
 function settle(known: Known | undefined, outcome: Written['outcome'], value: string): void {
