@@ -6,7 +6,7 @@ import { isMaintenance, locationKey } from '../model/table.ts';
 import type { Commit, TableLocation } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import type { Storages } from '../storage/storages.ts';
-import { cannotTakeBack, notKept } from './refusals.ts';
+import { cannotTakeBack, indexUndone, notKept } from './refusals.ts';
 import type { WriteQueues } from './queue/write-queues.ts';
 import type { TableAccess } from './recovery/verify.ts';
 
@@ -44,7 +44,9 @@ export class BackgroundWork {
         const opened = await queues.run(target.location, async () => engine.indexes.openBuild(target));
         try {
           await enter('building');
-          return await opened.build(request);
+          const commit = await opened.build(request);
+          if (!(await this.#isUndone(target, commit))) return commit;
+          if (attempt >= limits.writeAttemptsMax) throw indexUndone();
         } catch (error) {
           // An overwrite makes the index worthless: it is built again.
           if (attempt >= limits.writeAttemptsMax || !engine.isConflict(error)) throw error;
@@ -53,6 +55,15 @@ export class BackgroundWork {
         }
       }
     });
+  }
+
+  /** A write of several commits that fails takes back what was committed between them: that is known when it has ended. */
+  async #isUndone({ location, branch }: WriteTarget, { version }: IndexCommit): Promise<boolean> {
+    const { queues, storages } = this.#parts;
+    const readLater = async (): Promise<readonly Commit[]> =>
+      (await storages.of(location.root).readCommits(location, branch, version)) ?? [];
+    const later = await queues.run(location, readLater, { isNext: true });
+    return later.some(({ kind, restoredVersion = version }) => kind === 'restore' && restoredVersion < version);
   }
 
   /** `undefined` when a writer was faster: then nothing was changed. */

@@ -80,6 +80,11 @@ export function notUndoneYet(): ServiceError {
   return new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 1 });
 }
 
+export function indexUndone(): ServiceError {
+  const message = 'The index was built, but writes that failed have rolled the table back to versions without it.';
+  return new ServiceError('ConcurrentModification', message, { hint: 'Create the index again.' });
+}
+
 type WrittenTable = Pick<JournaledWrite, 'table'> & { readonly recordedAs?: string | undefined };
 
 /** Writes of a view that change none of its rows, or are its own. */

@@ -7,6 +7,7 @@ import { connect } from '@lancedb/lancedb';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import { Client } from '../../support/client.ts';
 import type { Answer } from '../../support/client.ts';
+import { eventually } from '../../support/eventually.ts';
 import { runCliOn } from '../../support/run-cli.ts';
 import { S3Emulator } from '../../support/s3/s3-emulator.ts';
 import { startServer } from '../../support/server.ts';
@@ -289,7 +290,7 @@ suite('an upload of which the store refuses a commit', { skip: NO_OBJECT_STORES 
     }
   });
 
-  test('is not shown by an index that was built meanwhile', async () => {
+  test('is not shown by an index that was built meanwhile, and its failure does not lose the index', async () => {
     await send('beside/create', 10);
     const files = emulator.faults.hold({ method: 'PUT', path: /beside.*\/_indices\// });
     const build = ask('beside/create_scalar_index', { column: 'id', index_type: 'BTREE' });
@@ -299,11 +300,14 @@ suite('an upload of which the store refuses a commit', { skip: NO_OBJECT_STORES 
     const upload = complete();
     await second.reached;
     files.release();
-    await build;
+    const committed = (): number => emulator.objects.paths('').filter((path) => manifests('beside').test(path)).length;
+    await eventually(async () => committed() === 3);
     assert.equal(await ask('beside/count_rows'), 10);
     emulator.faults.add('error-before', { method: 'PUT', path: manifests('beside') });
     second.release();
     assert.equal((await upload).status, 503);
+    await build;
+    assert.equal((await ask('beside/index/list')).indexes.length, 1);
     assert.equal(await ask('beside/count_rows'), 10);
   });
 });
