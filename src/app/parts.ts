@@ -228,6 +228,7 @@ async function openConfiguredEngine(
     readMemory: limits.query,
     storages,
     trials: { file: TRIAL_FILE, folder: join(data, 'trials'), seconds: limits.engine.trialSeconds },
+    schemasFolder: join(data, 'schemas'),
     pollSeconds: storage.pollSeconds,
     onLaterVersion: async (tableId: string, version: number) => catalog.heads.advance(tableId, version),
     onQuarantine: (found: TornManifest) => telemetry.emit({ kind: 'manifest-quarantined', ...found }),

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import pLimit from 'p-limit';
 import type { EngineLimits, SqlLimits } from '../model/limits.ts';
 import type { Storages } from '../storage/storages.ts';
+import { StagedSchemas } from './commits/staged-schemas.ts';
 import { Scratch } from './computed/scratch.ts';
 import { Connections } from './native/connections.ts';
 import type { TornManifest } from './native/connections.ts';
@@ -30,6 +31,8 @@ export interface EngineSettings {
   /** How many similar searches run at once before others wait to run as one; half as many lookups. As many as processors. */
   readonly parallelQueriesMax?: number;
   readonly storages: Storages;
+  /** Of this process alone, for schemas that the engine translates. */
+  readonly schemasFolder: string;
   /** Absent where no manifests of external writers are committed. */
   readonly trials?: TrialSettings;
   /** For tables on object stores. */
@@ -69,6 +72,7 @@ export function openParts(native: NativeEngine, settings: EngineSettings) {
     storages,
     trials: settings.trials === undefined ? undefined : new ManifestTrials(settings.trials),
     scratch: new Scratch(native),
+    stagedSchemas: new StagedSchemas(native, settings.schemasFolder),
     readers: new OpenReaders(),
     orphans: new OrphanedQueries({
       queriesMax: limits.orphanedQueriesMax,

@@ -1,28 +1,51 @@
-import { branchPath, manifestPathLike, manifestPaths } from './format/layout.ts';
+import { encodeEmptyManifest, encodeOverwriteTransaction } from './format/empty-manifest.ts';
+import { branchPath, joinPath, manifestPathLike, manifestPaths } from './format/layout.ts';
 import { transactionFileName } from './format/next-manifest.ts';
+import type { NextCommit } from './format/next-manifest.ts';
 import { encodeSchemaMetadataManifest, encodeSchemaMetadataTransaction } from './format/schema-metadata.ts';
-import type { SchemaMetadataUpdate } from './storage.ts';
+import type { EmptyVersion, NextVersion, SchemaMetadataUpdate } from './storage.ts';
 import type { SubmissionFiles } from './submitted/submitted-manifest.ts';
 
-/**
- * Commits the version right after the base, with other metadata of the schema and nothing else. The engine can only add
- * keys. False: another commit was faster.
- */
+/** With other metadata of the schema and nothing else. The engine can only add keys. */
 export async function replaceSchemaMetadata(
   files: SubmissionFiles,
   branch: string | undefined,
-  { baseVersion, metadata, transactionId, bytesMax }: SchemaMetadataUpdate,
+  update: SchemaMetadataUpdate,
+): Promise<boolean> {
+  return commitNext(files, branch, update, (commit) => {
+    const change = { ...commit, metadata: update.metadata };
+    return { transaction: encodeSchemaMetadataTransaction(change), manifest: encodeSchemaMetadataManifest(change) };
+  });
+}
+
+/** Without rows, and with another schema. The engine's overwrite never gives way: it replaces whatever is there. */
+export async function commitEmpty(
+  files: SubmissionFiles,
+  branch: string | undefined,
+  update: EmptyVersion,
+): Promise<boolean> {
+  return commitNext(files, branch, update, (commit) => {
+    const change = { ...commit, ...update };
+    return { transaction: encodeOverwriteTransaction(change), manifest: encodeEmptyManifest(change) };
+  });
+}
+
+/** Commits the version right after the base, or not at all. False: another commit was faster. */
+async function commitNext(
+  files: SubmissionFiles,
+  branch: string | undefined,
+  { baseVersion, transactionId, bytesMax }: NextVersion,
+  encode: (commit: NextCommit) => { readonly transaction: Buffer; readonly manifest: Buffer },
 ): Promise<boolean> {
   const below = branchPath(branch);
   if (below === undefined) throw new Error('The name of the branch is no path.');
-  const inBranch = (path: string): string => (below === '' ? path : `${below}/${path}`);
   for (const path of manifestPaths(baseVersion)) {
-    const base = await files.read(inBranch(path), bytesMax);
+    const base = await files.read(joinPath(below, path), bytesMax);
     if (base === undefined) continue;
-    const change = { base, baseVersion, metadata, uuid: transactionId, nowMilliseconds: Date.now() };
-    const transaction = encodeSchemaMetadataTransaction(change);
-    await files.putIfAbsent(inBranch(`_transactions/${transactionFileName(change)}`), transaction);
-    return files.putIfAbsent(inBranch(manifestPathLike(path, baseVersion + 1)), encodeSchemaMetadataManifest(change));
+    const commit = { base, baseVersion, uuid: transactionId, nowMilliseconds: Date.now() };
+    const { transaction, manifest } = encode(commit);
+    await files.putIfAbsent(joinPath(below, `_transactions/${transactionFileName(commit)}`), transaction);
+    return files.putIfAbsent(joinPath(below, manifestPathLike(path, baseVersion + 1)), manifest);
   }
   throw new Error(`The manifest of version ${baseVersion} was not found.`);
 }

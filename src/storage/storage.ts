@@ -46,6 +46,8 @@ export interface Storage {
     branch: string | undefined,
     update: SchemaMetadataUpdate,
   ): Promise<boolean>;
+  /** Commits a version without rows that has another schema, right after the base. False: another commit was faster. */
+  commitEmpty(location: TableLocation, branch: string | undefined, version: EmptyVersion): Promise<boolean>;
   /** `undefined`: the manifest does not hold its transaction. */
   inspectCommit(
     location: TableLocation,
@@ -178,13 +180,24 @@ export interface SubmittedManifest extends Pick<Commit, 'kind' | 'addedRows'> {
   discard(): Promise<void>;
 }
 
-export interface SchemaMetadataUpdate {
+/** A version that the service commits itself, as the one right after the base. */
+export interface NextVersion {
   readonly baseVersion: number;
-  /** All pairs that the schema has from then on. */
-  readonly metadata: Readonly<Record<string, string>>;
   readonly transactionId: string;
   /** Of the manifest. */
   readonly bytesMax: number;
+}
+
+export interface SchemaMetadataUpdate extends NextVersion {
+  /** All pairs that the schema has from then on. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+export interface EmptyVersion extends NextVersion {
+  /** The manifest of any table without rows that has the new schema. */
+  readonly schemaManifest: Buffer;
+  /** Whether that table also says how data files are stored from now on. */
+  readonly replacesFormat: boolean;
 }
 
 /** A tag as it was read. Changes are refused with false when others have changed it since. */

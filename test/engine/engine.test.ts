@@ -84,7 +84,7 @@ test('brings no second Arrow decoder into the process', () => {
     const { openEngine } = await import('./build/src/engine/engine.js');
     const { openStorages } = await import('./build/src/storage/storages.js');
     const limits = { openTablesMax: 1, queueWaitingMax: 1, queueWaitSeconds: 1, queueHoldSeconds: 60, writeAttemptsMax: 1, bulkWritesMax: 1, indexCacheBytes: 1e6, metadataCacheBytes: 1e6 };
-    const engine = await openEngine({ limits, storageOptions: {}, querySeconds: 1, storages: openStorages({ sync: 'os', watchedTablesMax: 1 }) });
+    const engine = await openEngine({ limits, storageOptions: {}, querySeconds: 1, schemasFolder: '', storages: openStorages({ sync: 'os', watchedTablesMax: 1 }) });
     await engine.probe();
     await engine.close();
     const { default: module } = await import('node:module');

@@ -89,13 +89,14 @@ export async function openTestEngine(
   native = loadNative(),
 ): Promise<TestEngine> {
   const root = await mkdtemp(join(tmpdir(), 'tiltyard-engine-'));
-  const defaults = { limits: ENGINE_LIMITS, sqlLimits, storageOptions: {}, querySeconds: 30 };
+  const schemasFolder = `${root}-schemas`;
+  const defaults = { limits: ENGINE_LIMITS, sqlLimits, storageOptions: {}, querySeconds: 30, schemasFolder };
   const storages = openStorages({ sync: 'full', watchedTablesMax: 16, ...settings });
   const engine = await openEngine({ ...defaults, storages, ...settings }, native);
   test.after(async () => {
     await engine.close();
     storages.close();
-    await rm(root, { recursive: true, force: true });
+    for (const folder of [root, schemasFolder]) await rm(folder, { recursive: true, force: true });
   });
   return { root, engine, storages, location: (directory = 'table') => ({ kind: 'listed', root, directory }) };
 }

@@ -273,6 +273,38 @@ suite('three nodes on one catalog and one store', { skip: NO_CLUSTERS }, () => {
     assert.deepEqual([before, await count(clients[2], table)], [8, 8]);
   });
 
+  test('an overwrite in parts of an owner that is paused past its lease is applied as a whole or not at all', async () => {
+    for (const [commit, branch] of [
+      [0, 'main'],
+      [1, 'main'],
+      [2, 'main'],
+      [0, 'work'],
+      [1, 'work'],
+    ] as const) {
+      const name = `renewed-${branch}-${commit}`;
+      const table = await createOwned(name);
+      if (branch !== 'main') ok(await clients[0].post(`${table}/branches/create`, { name: branch }));
+      const created = await clients[0].post(`${table}/multipart_write/create?branch=${branch}`, {});
+      const query = `branch=${branch}&upload_id=${encodeURIComponent(ok(created).upload_id)}`;
+      for (const part of ['1', '2']) {
+        const path = `${table}/insert?mode=overwrite&${query}&upload_part_id=${part}`;
+        ok(await clients[0].arrow(path, sampleStream(100)));
+      }
+      const held = cluster.store.faults.hold({ method: 'PUT', path: new RegExp(`${name}.*_versions`), skip: commit });
+      const late = clients[0].post(`${table}/multipart_write/complete?${query}`, {});
+      await held.reached;
+      cluster.node(0).pause();
+      ok(await clients[1].arrow(`${table}/insert?branch=${branch}`, sampleStream(2)));
+      held.release();
+      cluster.node(0).resume();
+      assert.notEqual((await late).status, 200, name);
+      ok(await clients[1].arrow(`${table}/insert?branch=${branch}`, sampleStream(3)));
+      for (const reader of clients) {
+        assert.equal(ok(await reader.post(`${table}/count_rows`, { branch })), 16, name);
+      }
+    }
+  });
+
   test('what an owner that is paused past its lease does to tags does not undo later changes of another node', async () => {
     const [a, b, c] = clients;
     const late = await Promise.all(

@@ -68,7 +68,9 @@ export async function openWriteFixture(test: Owner, settings: WriteFixtureSettin
   const storages = openStorages({ ...settings, sync, watchedTablesMax });
   const storageOptions = settings.objects?.options ?? {};
   const trials = { file: TRIAL_FILE, folder: join(folder, 'trials'), seconds: engineLimits.trialSeconds };
-  const engine = await openNative(settings.native, { limits: engineLimits, storages, storageOptions, trials });
+  const schemasFolder = join(folder, 'schemas');
+  const engineParts = { limits: engineLimits, storages, storageOptions, trials, schemasFolder };
+  const engine = await openNative(settings.native, engineParts);
   const opened = await openCatalog({
     address: join(folder, 'catalog.db'),
     storageRoot: folder,
@@ -130,7 +132,7 @@ async function makeFolder(test: Owner): Promise<string> {
 
 async function openNative(
   native: NativeEngine | undefined,
-  parts: Pick<EngineSettings, 'limits' | 'storages' | 'storageOptions' | 'trials'>,
+  parts: Pick<EngineSettings, 'limits' | 'storages' | 'storageOptions' | 'trials' | 'schemasFolder'>,
 ): Promise<Engine> {
   const settings = { ...parts, sqlLimits, querySeconds: 30 };
   return native === undefined ? openEngine(settings) : openEngine(settings, native);

@@ -1,6 +1,11 @@
+import { randomUUID } from 'node:crypto';
+import type { ArrowChunk } from '../../arrow/stream/checked-stream.ts';
+import { isMaintenance } from '../../model/table.ts';
 import { engineCall, retryConflicts, RowsMissing } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
+import { versionConflict } from '../tables/open-tables.ts';
+import { readVersion } from '../tables/table-handle.ts';
 import { createTable, withStorageVersion, writeStream } from '../tables/write-table.ts';
 import type { TableData, WriteOutcome } from '../tables/write-table.ts';
 import type { AppendedRows } from './append.ts';
@@ -26,7 +31,7 @@ export function planOverwrite(parts: EngineParts, data: OverwriteData): CommitPl
           try {
             // Version 0 is a name without data: the table is created.
             if (base === 0) return toCommitted(await createTable(parts.connections, data));
-            return toCommitted(await overwriteStream(parts, data));
+            return toCommitted(await overwriteChunk(parts, data));
           } catch (error) {
             if (base === 0 || !(error instanceof RowsMissing)) throw error;
             return { version: error.version, outcome: { rows }, fault: error };
@@ -39,23 +44,13 @@ export function planOverwrite(parts: EngineParts, data: OverwriteData): CommitPl
   };
 }
 
-/** Replaces rows and schema by those of a long stream. */
-export function planLongOverwrite(parts: EngineParts, data: OverwriteData): MultiCommitPlan<AppendedRows> {
-  const { location, branch } = data;
-  return {
-    prepare: async () => ({ baseVersion: (await parts.tables.findLatestVersion({ location, branch })) ?? 0 }),
-    write: async () => toCommitted(await overwriteStream(parts, data)),
-    close: () => {},
-  };
-}
-
-async function overwriteStream(parts: EngineParts, data: OverwriteData): Promise<WriteOutcome> {
-  return writeStream(data.source, async (file) =>
-    retryConflicts(parts.limits.writeAttemptsMax, async () => beginVersion(parts, data, file)),
+async function overwriteChunk(parts: EngineParts, data: OverwriteData): Promise<WriteOutcome> {
+  return writeStream(data.source, async ({ file }) =>
+    retryConflicts(parts.limits.writeAttemptsMax, async () => overwrite(parts, data, file)),
   );
 }
 
-async function beginVersion(
+async function overwrite(
   { connections, tables }: EngineParts,
   data: OverwriteData,
   file: Buffer,
@@ -72,6 +67,76 @@ async function beginVersion(
     native.close();
     throw error;
   }
+}
+
+/**
+ * Replaces rows and schema by those of a long stream. The first commit is the service's own: a version without rows, right
+ * after the base or not at all. Then come appends, which a fence stops too. The engine's overwrite would pass one, and show
+ * a part of the stream.
+ */
+export function planLongOverwrite(parts: EngineParts, data: OverwriteData): MultiCommitPlan<AppendedRows> {
+  const { location, branch } = data;
+  let baseVersion = 0;
+  return {
+    async prepare() {
+      baseVersion = (await parts.tables.findLatestVersion({ location, branch })) ?? 0;
+      return { baseVersion };
+    },
+    write: async () =>
+      toCommitted(await writeStream(data.source, async (chunk) => beginVersion(parts, data, chunk, baseVersion))),
+    close: () => {},
+  };
+}
+
+async function beginVersion(
+  parts: EngineParts,
+  data: OverwriteData,
+  { file, batches }: ArrowChunk,
+  baseVersion: number,
+): Promise<NativeTable> {
+  const { location, branch } = data;
+  if (baseVersion === 0) {
+    return parts.connections.writeTable(location, file, { mode: 'create', storageOptions: withStorageVersion(data) });
+  }
+  const version = await commitEmpty(parts, data, file, baseVersion);
+  const native = await parts.tables.openPrivate({ location, branch });
+  try {
+    // What was committed since may have undone it.
+    if ((await readVersion(native)) !== version) throw versionConflict(version);
+    if (batches > 0) await engineCall(async () => native.add(file, 'append'));
+    return native;
+  } catch (error) {
+    native.close();
+    throw error;
+  }
+}
+
+/** Gives its version. Compactions and indexes that were faster may come before it. */
+async function commitEmpty(
+  { storages, stagedSchemas, limits }: EngineParts,
+  data: OverwriteData,
+  file: Buffer,
+  baseVersion: number,
+): Promise<number> {
+  const { location, branch } = data;
+  const storage = storages.of(location.root);
+  const options = withStorageVersion(data);
+  const schemaManifest = await stagedSchemas.write(file, options);
+  const empty = {
+    schemaManifest,
+    replacesFormat: options['new_table_data_storage_version'] !== undefined,
+    transactionId: randomUUID(),
+    bytesMax: limits.manifestBytesMax,
+  };
+  let base = baseVersion;
+  for (let attempts = 0; attempts < limits.writeAttemptsMax; attempts += 1) {
+    const next = { ...empty, baseVersion: base };
+    if (await engineCall(async () => storage.commitEmpty(location, branch, next))) return base + 1;
+    const commits = (await storage.readCommits(location, branch, base)) ?? [];
+    if (!commits.every(({ kind }) => isMaintenance(kind))) break;
+    base = commits.at(-1)?.version ?? base;
+  }
+  throw versionConflict(baseVersion);
 }
 
 function toCommitted({ version, rows }: WriteOutcome): Committed<AppendedRows> {

@@ -1,4 +1,5 @@
 import { needsStorageVersion22 } from '../../arrow/schema/schema-rules.ts';
+import type { ArrowChunk } from '../../arrow/stream/checked-stream.ts';
 import { writeChunks } from '../../arrow/stream/chunk-source.ts';
 import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
 import type { Schema } from '../../model/schema.ts';
@@ -26,7 +27,7 @@ export async function createTable(connections: Connections, data: TableData): Pr
   const { location, source } = data;
   const options = { mode: 'create', storageOptions: withStorageVersion(data) } as const;
   try {
-    return await writeStream(source, async (file) => connections.writeTable(location, file, options));
+    return await writeStream(source, async ({ file }) => connections.writeTable(location, file, options));
   } catch (error) {
     // The caller needs the first failure, not that of the removal; the sweep finds what is left.
     await connections.dropTable(location).catch(() => {});
@@ -43,14 +44,15 @@ export function withStorageVersion({ schema, storageOptions }: TableData): Reado
 /** Writes a whole stream, one version for each chunk, and verifies that every row was stored. `begin` takes the first. */
 export async function writeStream(
   source: ChunkSource,
-  begin: (file: Buffer) => Promise<NativeTable>,
+  begin: (chunk: ArrowChunk) => Promise<NativeTable>,
 ): Promise<WriteOutcome> {
   let native: NativeTable | undefined;
   try {
     return await storeRows(async () => {
-      const rows = await writeChunks(source, async ({ file, batches }) => {
+      const rows = await writeChunks(source, async (chunk) => {
+        const { file, batches } = chunk;
         const opened = native;
-        if (opened === undefined) native = await begin(file);
+        if (opened === undefined) native = await begin(chunk);
         // The engine refuses to add nothing.
         else if (batches > 0) await engineCall(async () => opened.add(file, 'append'));
       });

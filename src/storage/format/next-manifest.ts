@@ -30,9 +30,9 @@ export interface NextCommit {
   readonly nowMilliseconds: number;
 }
 
-/** A field of `Manifest` that gets other occurrences than the source has. */
-interface ChangedField {
-  readonly field: number;
+/** Fields of `Manifest` that get other occurrences than the source has, or none. */
+interface ChangedFields {
+  readonly fields: readonly number[];
   readonly bytes: Buffer;
 }
 
@@ -40,7 +40,7 @@ interface NextManifest extends NextCommit {
   /** The manifest whose contents it has. */
   readonly source: Buffer;
   readonly transaction: Buffer;
-  readonly changed?: ChangedField;
+  readonly changed?: ChangedFields;
 }
 
 /** As Lance's transaction.proto describes it. `operation` is its field with the operation. */
@@ -60,7 +60,7 @@ export function encodeNextManifest(commit: NextManifest): Buffer {
     const isKnown = old.has(field) || latest.has(field);
     return isKnown ? encodeNumber(field, Math.max(old.number(field), latest.number(field))) : Buffer.alloc(0);
   };
-  const replaced = new Set(changed === undefined ? REPLACED : [...REPLACED, changed.field]);
+  const replaced = new Set([...REPLACED, ...(changed?.fields ?? [])]);
   return replaceMessage(source, withLength(commit.transaction), (message, start) =>
     Buffer.concat([
       ...splitFields(message).flatMap(({ field, bytes }) => (replaced.has(field) ? [] : [bytes])),

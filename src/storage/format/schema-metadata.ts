@@ -27,7 +27,7 @@ export function encodeSchemaMetadataManifest(change: SchemaMetadataChange): Buff
     ...change,
     source: change.base,
     transaction: encodeSchemaMetadataTransaction(change),
-    changed: { field: SCHEMA_METADATA_FIELD, bytes },
+    changed: { fields: [SCHEMA_METADATA_FIELD], bytes },
   });
 }
 

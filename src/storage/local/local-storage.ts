@@ -3,7 +3,7 @@ import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TableLocation } from '../../model/table.ts';
 import { manifestPath, readRef, refPath } from '../format/layout.ts';
-import { replaceSchemaMetadata } from '../schema-metadata.ts';
+import { commitEmpty, replaceSchemaMetadata } from '../next-commit.ts';
 import type { RefFile, Storage } from '../storage.ts';
 import { measureFolder, sweepUnfinished } from '../sync/folder-tree.ts';
 import type { TableSync } from '../sync/table-sync.ts';
@@ -51,6 +51,8 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
       openSubmitted(createLocalFiles(folderOf(location), sync), location, submission),
     replaceSchemaMetadata: async (location, branch, update) =>
       replaceSchemaMetadata(createLocalFiles(folderOf(location), sync), branch, update),
+    commitEmpty: async (location, branch, version) =>
+      commitEmpty(createLocalFiles(folderOf(location), sync), branch, version),
     refuseForeignFiles: async (location, version) => refuseForeignFiles(folderOf(location), version),
     readRefFile: async (location, kind, name) => readRefFile(join(folderOf(location), refPath(kind, name))),
     openCloneFolder: (location) => createLocalCloneFolder(folderOf(location)),

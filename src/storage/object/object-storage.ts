@@ -5,7 +5,7 @@ import { readLastFragment, readVersionSize } from '../format/commit.ts';
 import { branchPath, manifestPath, readRef, refPath } from '../format/layout.ts';
 import { requireOwnFiles } from '../format/manifest.ts';
 import { readRowLayout } from '../format/row-layout.ts';
-import { replaceSchemaMetadata } from '../schema-metadata.ts';
+import { commitEmpty, replaceSchemaMetadata } from '../next-commit.ts';
 import { locationUsed } from '../storage.ts';
 import type { ManifestAddress, Storage } from '../storage.ts';
 import { openSubmitted } from '../submitted/submitted-manifest.ts';
@@ -56,6 +56,8 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
       openSubmitted(createObjectFiles(store, pathOf(location)), location, submission),
     replaceSchemaMetadata: async (location, branch, update) =>
       replaceSchemaMetadata(createObjectFiles(store, pathOf(location)), branch, update),
+    commitEmpty: async (location, branch, version) =>
+      commitEmpty(createObjectFiles(store, pathOf(location)), branch, version),
     async refuseForeignFiles(location, version) {
       const manifest = await findManifest(store, pathOf(location), version);
       if (manifest === undefined) throw new Error(`The manifest of version ${version} was not found.`);
