@@ -268,7 +268,7 @@ async function readBody(
   };
   const ofSchema = operation.body.kind === 'json' ? operation.body.ofSchema : undefined;
   const readArrow = ofSchema && (async (bytes: Uint8Array) => ofSchema(await readSchemaBody(bytes, limits.arrow)));
-  const body = await readJsonBody(message, { bytesMax, limits: limits.http, lease, keep, readArrow });
+  const body = await readJsonBody(message, { bytesMax, limits: limits.http, load, lease, keep, readArrow });
   if (body['context'] !== undefined) {
     context.requestId = readRequestId(headerReader(message, body['context'])) ?? context.requestId;
   }

@@ -20,6 +20,7 @@ export function createLoad(
   const { bufferedBytesMax: bytesMax, bodyIdleSeconds: waitSeconds, slowSeconds: graceSeconds } = limits;
   const { rateRequestsPerSecond: requestsPerSecond } = limits;
   const slowSenders = new SlowClients(graceSeconds);
+  const slowJsonSenders = new SlowClients(graceSeconds);
   return {
     /** Requests that are being handled, including those that wait. */
     inFlight: new InFlight(),
@@ -40,7 +41,12 @@ export function createLoad(
     /** For chunks of Arrow bodies that the engine reads. */
     chunkBuffers: new BufferPool(arrow),
     /** For JSON bodies, which do not wait for uploads. */
-    jsonMemory: new MemoryBudget({ bytesMax: bytesMax / 2, waitSeconds }),
+    jsonMemory: new MemoryBudget({
+      bytesMax: bytesMax / 2,
+      waitSeconds,
+      onWaiting: () => slowJsonSenders.evictSlowest({ mustHoldMemory: true }),
+    }),
+    slowJsonSenders,
     slowSenders,
     /** Clients that receive large replies. */
     slowReaders: new SlowClients(graceSeconds),

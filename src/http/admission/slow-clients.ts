@@ -3,7 +3,12 @@ interface Member {
   readonly holdsMemory: () => boolean;
   /** `undefined` while the client is not the one who is slow. */
   waitingSince: number | undefined;
+  /** How much longer it was waited for before than its bytes are worth. */
+  lateMilliseconds: number;
 }
+
+/** A client that sends more slowly counts as one that has stalled now and then. */
+const BYTES_PER_SECOND_MIN = 16 * 1024;
 
 export type TrackedClient = ReturnType<SlowClients['track']>;
 
@@ -24,15 +29,17 @@ export class SlowClients {
   }
 
   track(evict: () => void, holdsMemory = (): boolean => false) {
-    const member: Member = { evict, holdsMemory, waitingSince: undefined };
+    const member: Member = { evict, holdsMemory, waitingSince: undefined, lateMilliseconds: 0 };
     this.#members.add(member);
     return {
       /** From now on the service waits for the client. */
       waiting: (): void => {
         member.waitingSince ??= this.#now();
       },
-      /** The client sent or received something. */
-      progressed: (): void => {
+      /** The client sent or received something. Without a size, it is as good as new. */
+      progressed: (bytes = Infinity): void => {
+        const late = this.#lateness(member) - (bytes / BYTES_PER_SECOND_MIN) * 1000;
+        member.lateMilliseconds = Math.max(0, late);
         member.waitingSince = undefined;
       },
       leave: (): void => void this.#members.delete(member),
@@ -42,15 +49,21 @@ export class SlowClients {
   /** False when no client is beyond the grace period. */
   evictSlowest({ mustHoldMemory = false } = {}): boolean {
     let slowest: Member | undefined;
+    let most = this.#graceSeconds * 1000;
     for (const member of this.#members) {
-      const since = member.waitingSince ?? Infinity;
-      const isCandidate = !mustHoldMemory || member.holdsMemory();
-      if (since < (slowest?.waitingSince ?? Infinity) && isCandidate) slowest = member;
+      const isCandidate = member.waitingSince !== undefined && (!mustHoldMemory || member.holdsMemory());
+      const late = isCandidate ? this.#lateness(member) : -1;
+      if (late < most || (slowest !== undefined && late === most)) continue;
+      slowest = member;
+      most = late;
     }
-    const latest = this.#now() - this.#graceSeconds * 1000;
-    if (slowest?.waitingSince === undefined || slowest.waitingSince > latest) return false;
+    if (slowest === undefined) return false;
     this.#members.delete(slowest);
     slowest.evict();
     return true;
+  }
+
+  #lateness({ waitingSince, lateMilliseconds }: Member): number {
+    return lateMilliseconds + (waitingSince === undefined ? 0 : this.#now() - waitingSince);
   }
 }

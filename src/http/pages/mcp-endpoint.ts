@@ -96,7 +96,8 @@ async function readBody({ message, signal }: RequestContext, { load, limits }: M
   const lease = load.jsonMemory.lease(signal);
   try {
     const bytesMax = limits.mcp.requestBytesMax;
-    return await readJsonBody(message, { bytesMax, limits: limits.http, lease, keep: () => {}, readArrow: undefined });
+    const options = { bytesMax, limits: limits.http, load, lease, keep: () => {}, readArrow: undefined };
+    return await readJsonBody(message, options);
   } finally {
     lease.close();
   }

@@ -5,6 +5,7 @@ import type { HttpLimits } from '../../model/limits.ts';
 import { isObject, parseStrictJson } from '../../model/strict-json.ts';
 import { formatByteLimit } from '../../model/value-text.ts';
 import { UNCOUNTED_BYTES } from '../admission/memory-budget.ts';
+import type { Load } from '../admission/load.ts';
 import type { MemoryLease } from '../admission/memory-budget.ts';
 import type { TrackedClient } from '../admission/slow-clients.ts';
 import { parseLargeJson } from './large-json.ts';
@@ -21,6 +22,7 @@ interface BodyOptions {
 interface JsonBodyOptions {
   readonly bytesMax: number;
   readonly limits: HttpLimits;
+  readonly load: Pick<Load, 'slowJsonSenders'>;
   readonly lease: MemoryLease;
   /** Called with the bytes of the body. */
   readonly keep: (bytes: Uint8Array) => void;
@@ -96,9 +98,11 @@ export function discardRest(message: IncomingMessage): void {
   message.resume();
 }
 
-async function readWhole(message: IncomingMessage, { bytesMax, ...options }: JsonBodyOptions): Promise<Uint8Array> {
+async function readWhole(message: IncomingMessage, options: JsonBodyOptions): Promise<Uint8Array> {
+  const { bytesMax, limits, lease, load } = options;
   refuseDeclaredLength(message, bytesMax);
-  const reader = new BodyReader(message, options);
+  const track = (evict: () => void) => load.slowJsonSenders.track(evict, () => lease.heldBytes > 0);
+  const reader = new BodyReader(message, { limits, lease, track });
   const pieces: Uint8Array[] = [];
   let length = 0;
   try {
@@ -172,6 +176,7 @@ class BodyReader {
       const piece: unknown = this.#message.read();
       if (piece instanceof Uint8Array) {
         this.#bytes += piece.length;
+        this.#client?.progressed(piece.length);
         const { lease } = this.#options;
         if (lease !== undefined && piece.length > this.#uncountedBytes) await lease.take(piece.length);
         this.#uncountedBytes -= piece.length;
@@ -180,7 +185,6 @@ class BodyReader {
       if (this.#message.readableEnded || isReceived(this.#message)) return undefined;
       this.#client?.waiting();
       await this.#waitForMore();
-      this.#client?.progressed();
     }
   }
 

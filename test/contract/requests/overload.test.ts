@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
+import { request } from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -103,6 +104,33 @@ test('a sender that holds memory and sends nothing loses it when another needs s
   assert.equal((await server.admin.arrow('/v1/table/b/create', rows)).status, 200);
   assertRefused(await cut, { status: 408, code: CODE.invalidInput, detail: /too slowly while other requests wait/ });
   assert.deepEqual(await server.listed(), ['b']);
+});
+
+test('callers without a credential that send large bodies slowly do not keep others from sending one', async (t) => {
+  const server = await start(t, ['--http-buffered-bytes-max=1MiB', '--http-slow-seconds=0.2']);
+  const { at } = await server.table();
+  const senders = Array.from({ length: 2 }, () => {
+    const headers = { ...JSON_TYPE, 'content-length': 500_000 };
+    const sent = request(`${server.url}/v1/table/x/query`, { method: 'POST', headers, agent: false });
+    sent.on('error', () => undefined);
+    sent.write(Buffer.alloc(400_000, ' '));
+    return sent;
+  });
+  const cut = senders.map(readAnswer);
+  const drip = setInterval(() => senders.forEach((sent) => sent.write(' ')), 20);
+  const isHeld = async (): Promise<boolean> => {
+    const [, held] =
+      /^tiltyard_budget_used_bytes\{budget="json"\} (\d+)$/m.exec((await server.admin.get('/metrics')).text) ?? [];
+    return Number(held) > 512 * 1024;
+  };
+  while (!(await isHeld())) await sleep(20);
+  const predicate = `id IN (${count(40_000).join(',')})`;
+  const answer = await server.admin.post(`${at}/count_rows`, { predicate });
+  clearInterval(drip);
+  assert.equal(answer.status, 200);
+  const refused = { status: 408, code: CODE.invalidInput, detail: /too slowly while other requests wait/ };
+  assertRefused(await Promise.race(cut), refused);
+  for (const sent of senders) sent.destroy();
 });
 
 test('when all large replies are taken slowly, the slowest taker makes way for the next', async (t) => {

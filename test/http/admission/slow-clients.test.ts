@@ -57,3 +57,17 @@ test('evicts for memory only clients that hold some', () => {
   assert.equal(members.evictSlowest({ mustHoldMemory: true }), false);
   assert.deepEqual(evicted, ['holder']);
 });
+
+test('evicts a client that sends a little now and then, and none that sends enough', () => {
+  const { clock, members } = createClients();
+  const evicted: string[] = [];
+  const [drip, steady] = ['drip', 'steady'].map((name) => members.track(() => evicted.push(name)));
+  for (let second = 1; second <= 20; second += 1) {
+    for (const client of [drip, steady]) client?.waiting();
+    clock.now = second * 1000;
+    if (members.evictSlowest()) break;
+    drip?.progressed(256);
+    steady?.progressed(20_000);
+  }
+  assert.deepEqual([evicted, clock.now], [['drip'], 6000]);
+});
