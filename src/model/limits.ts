@@ -231,7 +231,7 @@ export const LIMITS = {
     batchTablesMax: integer(100, [1, 1000], 'Maximum number of operations in one batch commit.'),
     trialSeconds: seconds(10, [1, HOUR], 'Maximum time to open such a manifest on trial, in a separate process.'),
     mergeBytesMax: bytes(128 * MiB, [MiB, 2 * GiB], 'Largest body of an upsert (merge_insert), held in memory.'),
-    spoolBytesMax: bytes(64 * GiB, [MiB, 64 * TiB], 'Disk space for inserts that are still being received.'),
+    spoolBytesMax: bytes(64 * GiB, [MiB, 64 * TiB], 'Disk space for unfinished inserts; one caller may use 75 %.'),
     uploadSessionsMax: integer(256, [1, 10_000], 'Maximum number of open multipart uploads.'),
     uploadSessionsPerCallerMax: integer(64, [1, 10_000], 'Maximum number of open multipart uploads of one caller.'),
     uploadPartsMax: integer(4096, [1, 100_000], 'Maximum number of parts of a multipart upload.'),

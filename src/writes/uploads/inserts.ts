@@ -49,7 +49,7 @@ export class Inserts {
       if (!source.isLong) return await this.#insertChunk(write, schema, source);
       // Before a long stream is taken in only to be refused.
       if (mode === 'append') await engine.requireFit({ location: table.location, branch }, schema);
-      const chunks = await spool.take(source);
+      const chunks = await spool.take(source, write.request.caller);
       try {
         return await this.insertParts(write, [{ schema, chunks }]);
       } finally {
@@ -64,7 +64,7 @@ export class Inserts {
   async insertWhole(write: RowsWrite, stream: CheckedStream): Promise<WriteResult> {
     const { spool } = this.#parts;
     const { schema } = stream;
-    const chunks = await spool.take(await pullChunks(stream, 0));
+    const chunks = await spool.take(await pullChunks(stream, 0), write.request.caller);
     try {
       return await this.insertParts(write, [{ schema, chunks }]);
     } finally {
@@ -73,9 +73,13 @@ export class Inserts {
   }
 
   /** A part of an upload waits on disk for the others. */
-  async receivePart(target: WriteTarget, stream: CheckedStream, mode: InsertMode): Promise<UploadPart> {
+  async receivePart(
+    { target, caller }: { readonly target: WriteTarget; readonly caller: string },
+    stream: CheckedStream,
+    mode: InsertMode,
+  ): Promise<UploadPart> {
     if (mode === 'append') await this.#parts.engine.requireFit(target, stream.schema);
-    return { schema: stream.schema, chunks: await this.#parts.spool.take(await pullChunks(stream, 0)) };
+    return { schema: stream.schema, chunks: await this.#parts.spool.take(await pullChunks(stream, 0), caller) };
   }
 
   async insertParts(write: RowsWrite, parts: readonly UploadPart[]): Promise<WriteResult> {

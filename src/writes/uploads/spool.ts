@@ -8,11 +8,16 @@ import { formatByteLimit } from '../../model/value-text.ts';
 
 /** A chunk of checked data on disk. */
 export interface SpooledChunk {
+  /** Whose rows they are. */
+  readonly caller: string;
   readonly path: string;
   readonly bytes: number;
   readonly rows: number;
   readonly batches: number;
 }
+
+/** Of the disk space: what is left is for others. */
+const CALLER_SHARE = 0.75;
 
 /**
  * Chunks that wait on disk until all of their stream, or all parts of their upload, have arrived. A slow client then keeps
@@ -22,8 +27,8 @@ export class Spool {
   readonly #bytesMax: number;
   /** One per process, named by its id. */
   readonly #folder: string;
-  #created: Promise<unknown> | undefined;
   #usedBytes = 0;
+  readonly #usedByCaller = new Map<string, number>();
   #files = 0;
 
   private constructor(folder: string, bytesMax: number) {
@@ -38,12 +43,12 @@ export class Spool {
   }
 
   /** Takes the whole stream; after a failure nothing of it is left. */
-  async take({ pulled, rest }: Pick<ChunkSource, 'pulled' | 'rest'>): Promise<readonly SpooledChunk[]> {
+  async take({ pulled, rest }: Pick<ChunkSource, 'pulled' | 'rest'>, caller: string): Promise<readonly SpooledChunk[]> {
     const taken: SpooledChunk[] = [];
     try {
-      for (const chunk of pulled) taken.push(await this.#write(chunk, taken));
+      for (const chunk of pulled) taken.push(await this.#write(chunk, taken, caller));
       for (let next = await rest.next(); next.done !== true; next = await rest.next()) {
-        taken.push(await this.#write(next.value, taken));
+        taken.push(await this.#write(next.value, taken, caller));
       }
       return taken;
     } catch (error) {
@@ -57,16 +62,14 @@ export class Spool {
   async read(chunks: readonly SpooledChunk[]): Promise<ChunkSource> {
     const filled = chunks.filter(({ rows }) => rows > 0);
     const read = filled.length > 0 ? filled : chunks.slice(0, 1);
-    const isLong = read.length > 1;
-    const source = await pullChunks({ chunks: readChunks(read) }, isLong ? 0 : 1);
-    return { ...source, isLong };
+    return { ...(await pullChunks({ chunks: readChunks(read) }, 0)), isLong: read.length > 1 };
   }
 
   async remove(chunks: readonly SpooledChunk[]): Promise<void> {
-    for (const { path, bytes } of chunks) {
+    for (const { path, bytes, caller } of chunks) {
       // A file that stays is found by the sweep of the next start.
       await rm(path, { force: true }).catch(() => {});
-      this.#usedBytes -= bytes;
+      this.#count(caller, -bytes);
     }
   }
 
@@ -74,16 +77,15 @@ export class Spool {
     await rm(this.#folder, { recursive: true, force: true });
   }
 
-  async #write(chunk: ArrowChunk, taken: readonly SpooledChunk[]): Promise<SpooledChunk> {
+  async #write(chunk: ArrowChunk, taken: readonly SpooledChunk[], caller: string): Promise<SpooledChunk> {
     const { file, rows, batches } = chunk;
     const bytes = file.length;
     try {
-      this.#reserve(bytes, taken);
+      this.#reserve(bytes, taken, caller);
       this.#files += 1;
-      const spooled = { path: join(this.#folder, `${this.#files}.arrow`), bytes, rows, batches };
+      const spooled = { path: join(this.#folder, `${this.#files}.arrow`), bytes, rows, batches, caller };
       try {
-        this.#created ??= mkdir(this.#folder, { recursive: true });
-        await this.#created;
+        await mkdir(this.#folder, { recursive: true });
         await writeFile(spooled.path, file);
         return spooled;
       } catch (cause) {
@@ -96,19 +98,32 @@ export class Spool {
     }
   }
 
-  #reserve(bytes: number, taken: readonly SpooledChunk[]): void {
+  #reserve(bytes: number, taken: readonly SpooledChunk[], caller: string): void {
     const ownBytes = taken.reduce((sum, chunk) => sum + chunk.bytes, bytes);
-    if (ownBytes > this.#bytesMax) {
-      const message = `The rows need more than ${formatByteLimit(this.#bytesMax)} of disk space before they are written.`;
+    const callerBytesMax = CALLER_SHARE * this.#bytesMax;
+    if (ownBytes > callerBytesMax) {
+      const message = `The rows need more than ${formatByteLimit(callerBytesMax)} of disk space before they are written.`;
       const hint = 'Send them in several requests, or ask an operator to raise engine.spoolBytesMax.';
       throw new ServiceError('PayloadTooLarge', message, { hint });
+    }
+    if ((this.#usedByCaller.get(caller) ?? 0) + bytes > callerBytesMax) {
+      const message = `Uploads of this caller use ${formatByteLimit(callerBytesMax)} of disk space.`;
+      const hint = 'Complete or abort some, or try again when they are finished.';
+      throw new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 5 });
     }
     if (this.#usedBytes + bytes > this.#bytesMax) {
       const message = 'Other requests use the disk space for uploads.';
       const hint = 'Try again when they are finished.';
       throw new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 5 });
     }
+    this.#count(caller, bytes);
+  }
+
+  #count(caller: string, bytes: number): void {
     this.#usedBytes += bytes;
+    const used = (this.#usedByCaller.get(caller) ?? 0) + bytes;
+    if (used > 0) this.#usedByCaller.set(caller, used);
+    else this.#usedByCaller.delete(caller);
   }
 }
 

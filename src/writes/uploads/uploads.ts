@@ -88,7 +88,7 @@ export class Uploads {
     session.arriving += 1;
     let part: UploadPart;
     try {
-      part = await inserts.receivePart(key.target, await open(), options.mode);
+      part = await inserts.receivePart({ target: key.target, caller: key.owner }, await open(), options.mode);
     } finally {
       session.arriving -= 1;
       session.touchedAt = now();
@@ -108,7 +108,10 @@ export class Uploads {
   async complete(key: UploadKey, write: Omit<RowsWrite, 'mode'>): Promise<WriteResult> {
     // The upload itself does not survive a restart, its result does.
     const replayed = await this.#settings.idempotency.findReplay(write.request);
-    if (replayed !== undefined) return replayed;
+    if (replayed !== undefined) {
+      await this.#end(key, replayed);
+      return replayed;
+    }
     const session = this.#require(key);
     if (session.outcome !== undefined) return session.outcome;
     if (session.state !== 'open') throw notOpen(session.state);
@@ -156,6 +159,15 @@ export class Uploads {
     }
   }
 
+  /** Its rows are in the table, though it was not told so: it must not add them again. */
+  async #end(key: UploadKey, result: WriteResult): Promise<void> {
+    const session = this.#find(key);
+    if (session?.state !== 'open') return;
+    session.state = 'completed';
+    session.outcome = Promise.resolve(result);
+    await this.#empty(session);
+  }
+
   async #empty(session: Session): Promise<void> {
     const chunks = [...session.parts.values()].flatMap((part) => part.chunks);
     session.parts.clear();
@@ -174,10 +186,15 @@ export class Uploads {
     throw invalidInput(`The upload started with the mode ${mode}; all of its parts must use that mode.`);
   }
 
-  #require({ id, owner, target }: UploadKey): Session {
+  #find({ id, owner, target }: UploadKey): Session | undefined {
     const session = this.#sessions.get(id);
     const isTheirs = session?.owner === owner && session.tableKey === branchKey(target.location, target.branch);
-    if (session === undefined || !isTheirs) {
+    return isTheirs ? session : undefined;
+  }
+
+  #require(key: UploadKey): Session {
+    const session = this.#find(key);
+    if (session === undefined) {
       const hint =
         'Start one with multipart_write/create. An upload ends when it is idle for too long, or when the server restarts.';
       throw invalidInput('The table has no such upload of this caller.', hint);

@@ -36,7 +36,7 @@ test('gives back what it took, in order, and forgets it when told', async (t) =>
   const folder = await temporaryFolder(t);
   const spool = await Spool.open(folder, 100);
   const { chunks, released } = toChunks([10, 20, 30]);
-  const taken = await spool.take({ pulled: chunks.slice(0, 1), rest: over(chunks.slice(1)) });
+  const taken = await spool.take({ pulled: chunks.slice(0, 1), rest: over(chunks.slice(1)) }, 'ann');
   assert.equal(released(), 3);
   const source = await spool.read(taken);
   assert.equal(source.isLong, true);
@@ -51,36 +51,59 @@ test('gives back what it took, in order, and forgets it when told', async (t) =>
   assert.deepEqual(await readdir(join(folder, String(process.pid))), []);
 });
 
-test('one chunk with rows makes a short source, and none leaves the schema', async (t) => {
+test('chunks without rows are left out, but for one that has the schema', async (t) => {
   const spool = await Spool.open(await temporaryFolder(t), 100);
-  const one = await spool.read(await spool.take({ pulled: [], rest: over(toChunks([0, 5, 0]).chunks) }));
-  assert.deepEqual([one.isLong, one.pulled.length, one.pulled[0]?.rows], [false, 1, 5]);
-  const none = await spool.read(await spool.take({ pulled: [], rest: over(toChunks([0, 0]).chunks) }));
-  assert.deepEqual([none.isLong, none.pulled.length, none.pulled[0]?.rows], [false, 1, 0]);
+  const readCounts = async (rows: readonly number[]): Promise<readonly number[]> => {
+    const { pulled, rest } = await spool.read(
+      await spool.take({ pulled: [], rest: over(toChunks(rows).chunks) }, 'ann'),
+    );
+    assert.deepEqual(pulled, []);
+    const counts: number[] = [];
+    for (let next = await rest.next(); next.done !== true; next = await rest.next()) counts.push(next.value.rows);
+    return counts;
+  };
+  assert.deepEqual(await readCounts([0, 5, 0]), [5]);
+  assert.deepEqual(await readCounts([0, 0]), [0]);
 });
 
 test('leaves nothing of a stream that fails', async (t) => {
   const folder = await temporaryFolder(t);
   const spool = await Spool.open(folder, 100);
   const failure = new Error('the sender went away');
-  await assert.rejects(spool.take({ pulled: [], rest: over(toChunks([10, 20]).chunks, failure) }), failure);
+  await assert.rejects(spool.take({ pulled: [], rest: over(toChunks([10, 20]).chunks, failure) }, 'ann'), failure);
   assert.deepEqual(await readdir(join(folder, String(process.pid))), []);
-  await spool.take({ pulled: [], rest: over(toChunks([100]).chunks) });
+  await spool.take({ pulled: [], rest: over(toChunks([75]).chunks) }, 'ann');
 });
 
-test('refuses a stream larger than itself, and one for which others leave no space', async (t) => {
+test('refuses a stream larger than the share of one caller, and one for which others leave no space', async (t) => {
   const spool = await Spool.open(await temporaryFolder(t), 100);
-  const large = { pulled: [], rest: over(toChunks([60, 50]).chunks) };
-  await assert.rejects(spool.take(large), refusal('PayloadTooLarge', /spoolBytesMax/));
-  await spool.take({ pulled: [], rest: over(toChunks([60]).chunks) });
-  await assert.rejects(spool.take({ pulled: [], rest: over(toChunks([50]).chunks) }), refusal('ServiceUnavailable'));
+  const take = async (rows: readonly number[], caller: string) =>
+    spool.take({ pulled: [], rest: over(toChunks(rows).chunks) }, caller);
+  await assert.rejects(take([50, 30], 'ann'), refusal('PayloadTooLarge', /spoolBytesMax/));
+  await take([60], 'ann');
+  await assert.rejects(take([50], 'bob'), refusal('ServiceUnavailable', /Other requests/));
 });
 
-test('a disk that cannot be written is a service that is not available', async (t) => {
+test('leaves space for others, however much one caller sends', async (t) => {
+  const spool = await Spool.open(await temporaryFolder(t), 100);
+  const take = async (rows: readonly number[], caller: string) =>
+    spool.take({ pulled: [], rest: over(toChunks(rows).chunks) }, caller);
+  const first = await take([40], 'ann');
+  await take([30], 'ann');
+  await assert.rejects(take([10], 'ann'), refusal('ServiceUnavailable', /this caller/));
+  await take([25], 'bob');
+  await spool.remove(first);
+  await take([40], 'ann');
+});
+
+test('a disk that cannot be written is a service that is not available, until it can', async (t) => {
   const folder = await temporaryFolder(t);
   await writeFile(join(folder, 'file'), '');
   const spool = await Spool.open(join(folder, 'file'), 100);
-  await assert.rejects(spool.take({ pulled: [], rest: over(toChunks([5]).chunks) }), refusal('ServiceUnavailable'));
+  const take = async () => spool.take({ pulled: [], rest: over(toChunks([5]).chunks) }, 'ann');
+  await assert.rejects(take(), refusal('ServiceUnavailable'));
+  await rm(join(folder, 'file'));
+  assert.equal((await take()).length, 1);
 });
 
 test('removes what processes that are no more have left, and only that', async (t) => {

@@ -5,7 +5,7 @@ import { ServiceError } from '../../../src/errors/service-error.ts';
 import type { TableLocation } from '../../../src/model/table.ts';
 import type { RowsWrite } from '../../../src/writes/uploads/inserts.ts';
 import { Uploads } from '../../../src/writes/uploads/uploads.ts';
-import type { WriteResult } from '../../../src/writes/write.ts';
+import type { SucceededWrite, WriteResult } from '../../../src/writes/write.ts';
 import { refusal } from '../../support/refusal.ts';
 
 const PLACE: TableLocation = { kind: 'listed', root: '/data', directory: 'table' };
@@ -38,7 +38,8 @@ function stream(path: string): CheckedStream {
 function openUploads(limits = {}) {
   const clock = { now: 0 };
   const discarded: string[] = [];
-  const inserted = { paths: [] as (readonly string[])[], result: OUTCOME };
+  const inserted: { readonly paths: (readonly string[])[]; result: WriteResult } = { paths: [], result: OUTCOME };
+  const replay: { result?: SucceededWrite } = {};
   const uploads = new Uploads({
     limits: {
       uploadSessionsMax: 2,
@@ -50,7 +51,7 @@ function openUploads(limits = {}) {
     inserts: {
       receivePart: async (_target, { schema }) => {
         const path = schema.metadata.get('path') ?? '';
-        return { schema, chunks: [{ path, bytes: 1, rows: 1, batches: 1 }] };
+        return { schema, chunks: [{ path, bytes: 1, rows: 1, batches: 1, caller: 'ann' }] };
       },
       insertParts: async (_write, parts) => {
         inserted.paths.push(parts.flatMap(({ chunks }) => chunks.map(({ path }) => path)));
@@ -58,7 +59,7 @@ function openUploads(limits = {}) {
       },
     },
     spool: { remove: async (chunks) => void discarded.push(...chunks.map(({ path }) => path)) },
-    idempotency: { findReplay: async () => undefined },
+    idempotency: { findReplay: async () => replay.result },
     now: () => clock.now,
   });
   const begin = async () => ({
@@ -66,10 +67,10 @@ function openUploads(limits = {}) {
     owner: 'ann',
     target: TARGET,
   });
-  return { uploads, clock, discarded, begin, inserted };
+  return { uploads, clock, discarded, begin, inserted, replay };
 }
 
-const OUTCOME: WriteResult = {
+const OUTCOME: SucceededWrite = {
   kind: 'committed',
   version: 7,
   transactionId: 'x',
@@ -101,6 +102,18 @@ test('may be completed again after the commit failed', async () => {
   assert.deepEqual(discarded, []);
   inserted.result = OUTCOME;
   assert.deepEqual(await uploads.complete(key, WRITE), OUTCOME);
+});
+
+test('is over when its rows turn out to be in the table, and does not add them again', async () => {
+  const { uploads, begin, discarded, inserted, replay } = openUploads();
+  const key = await begin();
+  await uploads.addPart(key, async () => stream('one'), APPEND);
+  replay.result = OUTCOME;
+  assert.deepEqual(await uploads.complete(key, WRITE), OUTCOME);
+  delete replay.result;
+  assert.deepEqual(await uploads.complete(key, WRITE), OUTCOME);
+  assert.deepEqual([inserted.paths, discarded], [[], ['one']]);
+  await assert.rejects(uploads.abort(key), refusal('InvalidInput', /completed/));
 });
 
 test('takes nothing after its end, and aborting twice is fine', async () => {
