@@ -49,6 +49,7 @@ const FUSED_FACTOR = 2.5;
 const READ_AHEAD_BYTES = 32 * MiB;
 /** A list of 100,000 numbers, 690,000 characters, takes 113 MB. */
 const BYTES_PER_FILTER_CHARACTER = 170;
+const BYTES_PER_LISTED_ID = 1130;
 /** Rows that a filter computes at once. */
 const FILTER_ROWS = 8192;
 /** Texts are stored at a third to a half of their size. */
@@ -60,6 +61,7 @@ export function mayBeLarge({ query, schema, vectorColumn, search }: QueryPlan): 
   const { k = vectorColumn === undefined ? Infinity : NEIGHBOURS_DEFAULT, offset = 0, projection } = query;
   const searches = vectorColumn?.isMultiVector === true ? 1 : Math.max(1, query.vectors.length);
   const isSearch = vectorColumn !== undefined || search !== undefined;
+  if (refinedBytes(query, Infinity) > SMALL_ROWS * SMALL_ROW_BYTES) return true;
   if (k <= FEW_ROWS && searches * (k + (isSearch || query.orderBy ? offset : 0)) <= FEW_ROWS) return false;
   if (searches * (k + offset) * Math.max(1, query.refineFactor ?? 1) > SMALL_ROWS) return true;
   if (projection?.kind === 'aliases') return true;
@@ -72,14 +74,25 @@ export function estimateMemory(plan: QueryPlan, size: TableSize, batchRows: numb
   const rowBytes = resultRowBytes(plan, size);
   const heldRows = countHeldRows(plan, size.rows);
   const factor = vectorColumn !== undefined && search !== undefined ? FUSED_FACTOR : 1;
-  const heldBytes = heldRows * factor * (HELD_FACTOR * rowBytes + HELD_ROW_BYTES);
-  const refinedRows = Math.min((query.k ?? NEIGHBOURS_DEFAULT) * (query.refineFactor ?? 0), size.rows);
-  const vectorBytes = (query.vectors[0]?.length ?? 0) * Float32Array.BYTES_PER_ELEMENT;
-  const refinedBytes = query.vectors.length * refinedRows * vectorBytes;
+  const idBytes = isTextFilteredAfter(plan) ? BYTES_PER_LISTED_ID : 0;
+  const heldBytes = heldRows * (factor * (HELD_FACTOR * rowBytes + HELD_ROW_BYTES) + idBytes);
   const readBytes = Math.min(DECODED_FACTOR * size.bytes, READ_AHEAD_BYTES);
   const passingBytes = Math.min(size.rows, query.k ?? Infinity, BATCHES_AHEAD * batchRows) * rowBytes;
-  const bytes = heldBytes + refinedBytes + readBytes + passingBytes + filterBytes(query.filter, plan.schema, size);
+  const refined = refinedBytes(query, size.rows);
+  const bytes = heldBytes + refined + readBytes + passingBytes + filterBytes(query.filter, plan.schema, size);
   return { bytes: Math.ceil(bytes), rowBytes, heldRows, heldBytes };
+}
+
+/** Vectors that are read to find the nearest of more candidates than are returned. */
+function refinedBytes({ vectors, k = NEIGHBOURS_DEFAULT, refineFactor = 0 }: Query, rowsMax: number): number {
+  const vectorBytes = (vectors[0]?.length ?? 0) * Float32Array.BYTES_PER_ELEMENT;
+  return vectors.length * Math.min(k * refineFactor, rowsMax) * vectorBytes;
+}
+
+/** Its rows are searched for twice, the second time by a list of their ids. */
+function isTextFilteredAfter({ query, search, vectorColumn }: QueryPlan): boolean {
+  const isFilteredAfter = query.filter !== undefined && !query.prefilter;
+  return isFilteredAfter && search !== undefined && vectorColumn === undefined && query.orderBy === undefined;
 }
 
 /** For counting, which returns no rows. */

@@ -106,6 +106,20 @@ test('does not look at small queries, and at all that may be large', () => {
   }
 });
 
+test('counts the vectors that are read to refine few results', () => {
+  const wide = [Array.from({ length: 1536 }, () => 0)];
+  assert.equal(mayBeLarge(plan({ vectors: wide, k: 16, projection: ids, refineFactor: 1000 })), true);
+  assert.ok(estimate({ vectors: wide, k: 16, projection: ids, refineFactor: 1000 }) > 90);
+  assert.equal(mayBeLarge(plan({ vectors: vectors(1), k: 10, refineFactor: 50 })), false);
+});
+
+test('counts the list of ids by which a full-text search is filtered afterwards', () => {
+  const search = { query: 'alpha', columns: ['text'] };
+  const query = { k: 50_000, projection: ids, filter: sql('id >= 0') };
+  const [before, after] = [true, false].map((prefilter) => estimate({ ...query, prefilter }, { search }));
+  assertAbout((after ?? 0) - (before ?? 0), (113e6 / MiB) * 0.5);
+});
+
 test('says which value to lower, and the lower value is accepted', () => {
   const bytesMax = 512 * MiB;
   const refusal = (query: Partial<Query>): string => {
