@@ -34,13 +34,13 @@ export async function commitEmpty(
 async function commitNext(
   files: SubmissionFiles,
   branch: string | undefined,
-  { baseVersion, transactionId, bytesMax }: NextVersion,
+  { baseVersion, transactionId }: NextVersion,
   encode: (commit: NextCommit) => { readonly transaction: Buffer; readonly manifest: Buffer },
 ): Promise<boolean> {
   const below = branchPath(branch);
   if (below === undefined) throw new Error('The name of the branch is no path.');
   for (const path of manifestPaths(baseVersion)) {
-    const base = await files.read(joinPath(below, path), bytesMax);
+    const base = await files.read(joinPath(below, path));
     if (base === undefined) continue;
     const commit = { base, baseVersion, uuid: transactionId, nowMilliseconds: Date.now() };
     const { transaction, manifest } = encode(commit);

@@ -184,8 +184,6 @@ export interface SubmittedManifest extends Pick<Commit, 'kind' | 'addedRows'> {
 export interface NextVersion {
   readonly baseVersion: number;
   readonly transactionId: string;
-  /** Of the manifest. */
-  readonly bytesMax: number;
 }
 
 export interface SchemaMetadataUpdate extends NextVersion {

@@ -60,10 +60,19 @@ export class BackgroundWork {
   /** A write of several commits that fails takes back what was committed between them: that is known when it has ended. */
   async #isUndone({ location, branch }: WriteTarget, { version }: IndexCommit): Promise<boolean> {
     const { queues, storages } = this.#parts;
-    const readLater = async (): Promise<readonly Commit[]> =>
-      (await storages.of(location.root).readCommits(location, branch, version)) ?? [];
-    const later = await queues.run(location, readLater, { isNext: true });
-    return later.some(({ kind, restoredVersion = version }) => kind === 'restore' && restoredVersion < version);
+    const storage = storages.of(location.root);
+    const takesBack = ({ kind, restoredVersion = version }: Commit): boolean =>
+      kind === 'restore' && restoredVersion < version;
+    const look = async (): Promise<boolean> => {
+      for (let after = version; ;) {
+        const commits = (await storage.readCommits(location, branch, after)) ?? [];
+        if (commits.some(takesBack)) return true;
+        const last = commits.at(-1);
+        if (last === undefined) return false;
+        after = last.version;
+      }
+    };
+    return queues.run(location, look, { isNext: true });
   }
 
   /** `undefined` when a writer was faster: then nothing was changed. */

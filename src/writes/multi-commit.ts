@@ -64,9 +64,9 @@ export class MultiCommitPipeline {
       inDoubtWrites.requireUndone(write);
       await storage.requireRoot();
       scope = await storage.beginSync(table.location);
-      const { baseVersion } = await plan.prepare();
+      const { baseVersion, transactionId } = await plan.prepare();
       requireExpectedVersion(write, baseVersion);
-      const expected = { kinds: [], isMultiCommit: true, rule: { from: 'nothing' } } as const;
+      const expected = { kinds: [], isMultiCommit: true, transactionId, rule: { from: 'nothing' } } as const;
       const entry = toEntry(write, { baseVersion, epoch, generation: responses.startMarks(), expected });
       let phase: 'beginning' | 'committing' | 'syncing' | 'recording' = 'beginning';
       try {

@@ -289,6 +289,20 @@ test('a long overwrite of data that is not there is written as if the table were
   assert.equal(await countRows(t, next), ROWS);
 });
 
+test('a long overwrite that another program beats to the next version leaves what that has written', async (t) => {
+  const opened: { fixture?: WriteFixture } = {};
+  const onStep = async (step: WriteStep): Promise<void> => {
+    if (step !== 'commit' || opened.fixture === undefined) return;
+    await (await openApart(t, opened.fixture.state())).delete('id = 0');
+  };
+  const fixture = await openMulti(t, { onStep });
+  const before = await countRows(t, fixture);
+  opened.fixture = fixture;
+  await assert.rejects(fixture.insert(await openLong(), { mode: 'overwrite' }), refusal('ConcurrentModification'));
+  assert.deepEqual(await fixture.catalog.journal.pending(), []);
+  assert.ok((await countRows(t, fixture)) < before);
+});
+
 test('an overwrite in one commit holds no readers', async (t) => {
   const held: unknown[] = [];
   const opened: { fixture?: WriteFixture } = {};

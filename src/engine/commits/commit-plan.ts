@@ -69,7 +69,11 @@ export interface CommitGroup<Outcome> {
 /** A write of several commits, one for each chunk of its data. The pipeline hides them from readers, and undoes them. */
 export interface MultiCommitPlan<Outcome> {
   /** Refuses what cannot be done; returns the version that the write follows. Changes nothing. */
-  prepare(): Promise<{ readonly baseVersion: number }>;
+  prepare(): Promise<{
+    readonly baseVersion: number;
+    /** Of the first commit, where it is known: without that commit there is nothing to undo. */
+    readonly transactionId?: string | undefined;
+  }>;
   write(): Promise<Committed<Outcome>>;
   close(): void;
 }

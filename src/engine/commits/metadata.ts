@@ -84,7 +84,7 @@ function applyEntry(metadata: Map<string, string>, entry: FieldMetadataEntry): v
  * version right after the base or not at all. Keys of the storage format, which callers cannot set, stay.
  */
 export function planSchemaMetadata(
-  { storages, limits }: EngineParts,
+  { storages }: EngineParts,
   { location, branch }: WriteTarget,
   metadata: Metadata,
 ): CommitPlan<{ readonly metadata: Metadata }> {
@@ -100,7 +100,7 @@ export function planSchemaMetadata(
         transactionId,
         expected: { metadata: wanted },
         async commit() {
-          const update = { baseVersion, metadata: wanted, transactionId, bytesMax: limits.manifestBytesMax };
+          const update = { baseVersion, metadata: wanted, transactionId };
           const storage = storages.of(location.root);
           const isCommitted = await engineCall(async () => storage.replaceSchemaMetadata(location, branch, update));
           if (!isCommitted) throw versionConflict(baseVersion);

@@ -76,29 +76,38 @@ async function overwrite(
  */
 export function planLongOverwrite(parts: EngineParts, data: OverwriteData): MultiCommitPlan<AppendedRows> {
   const { location, branch } = data;
-  let baseVersion = 0;
+  let base = 0;
+  const transactionId = randomUUID();
   return {
     async prepare() {
-      baseVersion = (await parts.tables.findLatestVersion({ location, branch })) ?? 0;
-      return { baseVersion };
+      base = (await parts.tables.findLatestVersion({ location, branch })) ?? 0;
+      return { baseVersion: base, ...(base > 0 && { transactionId }) };
     },
     write: async () =>
-      toCommitted(await writeStream(data.source, async (chunk) => beginVersion(parts, data, chunk, baseVersion))),
+      toCommitted(
+        await writeStream(data.source, async (chunk) => beginVersion(parts, data, chunk, { base, transactionId })),
+      ),
     close: () => {},
   };
+}
+
+interface BegunVersion {
+  /** The version that it follows. */
+  readonly base: number;
+  readonly transactionId: string;
 }
 
 async function beginVersion(
   parts: EngineParts,
   data: OverwriteData,
   { file, batches }: ArrowChunk,
-  baseVersion: number,
+  begun: BegunVersion,
 ): Promise<NativeTable> {
   const { location, branch } = data;
-  if (baseVersion === 0) {
+  if (begun.base === 0) {
     return parts.connections.writeTable(location, file, { mode: 'create', storageOptions: withStorageVersion(data) });
   }
-  const version = await commitEmpty(parts, data, file, baseVersion);
+  const version = await commitEmpty(parts, data, file, begun);
   const native = await parts.tables.openPrivate({ location, branch });
   try {
     // What was committed since may have undone it.
@@ -116,7 +125,7 @@ async function commitEmpty(
   { storages, stagedSchemas, limits }: EngineParts,
   data: OverwriteData,
   file: Buffer,
-  baseVersion: number,
+  begun: BegunVersion,
 ): Promise<number> {
   const { location, branch } = data;
   const storage = storages.of(location.root);
@@ -125,10 +134,9 @@ async function commitEmpty(
   const empty = {
     schemaManifest,
     replacesFormat: options['new_table_data_storage_version'] !== undefined,
-    transactionId: randomUUID(),
-    bytesMax: limits.manifestBytesMax,
+    transactionId: begun.transactionId,
   };
-  let base = baseVersion;
+  let { base } = begun;
   for (let attempts = 0; attempts < limits.writeAttemptsMax; attempts += 1) {
     const next = { ...empty, baseVersion: base };
     if (await engineCall(async () => storage.commitEmpty(location, branch, next))) return base + 1;
@@ -136,7 +144,7 @@ async function commitEmpty(
     if (!commits.every(({ kind }) => isMaintenance(kind))) break;
     base = commits.at(-1)?.version ?? base;
   }
-  throw versionConflict(baseVersion);
+  throw versionConflict(begun.base);
 }
 
 function toCommitted({ version, rows }: WriteOutcome): Committed<AppendedRows> {

@@ -22,7 +22,10 @@ export class StagedSchemas {
   async write(file: Buffer, storageOptions: Readonly<Record<string, string>>): Promise<Buffer> {
     // What a killed process has left.
     this.#cleared ??= rm(this.#folder, { recursive: true, force: true });
-    await this.#cleared;
+    await this.#cleared.catch((error: unknown) => {
+      this.#cleared = undefined;
+      throw error;
+    });
     await mkdir(this.#folder, { recursive: true });
     const folder = await mkdtemp(join(this.#folder, 'schema-'));
     try {

@@ -11,7 +11,7 @@ import { isWhole } from './commit-history.ts';
 /** Files of a table in a local folder. Other programs may write there, so no link is followed. */
 export function createLocalFiles(folder: string, sync: TableSync): SubmissionFiles {
   return {
-    async read(name, bytesMax) {
+    async read(name, bytesMax = Infinity) {
       const path = join(folder, name);
       return (await isPlainFolder(folder, dirname(path))) ? readPlainFile(path, bytesMax) : undefined;
     },

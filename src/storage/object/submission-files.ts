@@ -7,8 +7,8 @@ import type { ObjectStore } from './object-store.ts';
 export function createObjectFiles(store: ObjectStore, path: string): SubmissionFiles {
   return {
     async read(name, bytesMax) {
-      const part = await store.getRange(joinKey(path, name), 0, bytesMax + 1);
-      return part?.content;
+      const key = joinKey(path, name);
+      return bytesMax === undefined ? store.get(key) : (await store.getRange(key, 0, bytesMax + 1))?.content;
     },
     areWhole: async (files) => areWhole(store, path, files),
     sync: async () => {},

@@ -14,8 +14,8 @@ import type { ManifestFacts, NamedFile } from './check-manifest.ts';
 
 /** The files of a table, by their paths below its folder. */
 export interface SubmissionFiles {
-  /** `undefined`: no such file, or not a plain one. A longer one gives more than `bytesMax` bytes. */
-  read(path: string, bytesMax: number): Promise<Buffer | undefined>;
+  /** `undefined`: no such file, or not a plain one. A longer one gives more than `bytesMax` bytes, if there is a limit. */
+  read(path: string, bytesMax?: number): Promise<Buffer | undefined>;
   /** Whether each of the files is a plain one below the folder, and whole. */
   areWhole(files: readonly WrittenFile[]): Promise<boolean>;
   /** Makes files that others have written durable. */
