@@ -109,6 +109,7 @@ async function startOptimize(
   const running = optimizeTable(native, release, olderThanMilliseconds);
   // `finish` reports the failure; until then it must not count as unhandled.
   running.catch(() => {});
+  if (olderThanMilliseconds < NEVER_MILLISECONDS) tables.removals.add(location, olderThanMilliseconds, running);
   const merge = new MergeWatch(running);
   const waitForMerge = async (millisecondsMax: number): Promise<boolean> =>
     tables.usePrivate({ location }, async (watch) => merge.wait(watch.native, millisecondsMax));

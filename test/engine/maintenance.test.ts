@@ -9,7 +9,19 @@ import { parseFieldPath } from '../../src/model/field-path.ts';
 import { locationUri } from '../../src/model/table.ts';
 import type { TableState } from '../../src/model/table.ts';
 import type { TestEngine } from './test-engine.ts';
-import { commitPlan, openApart, openTable, readRows, sql, toQuery } from './test-engine.ts';
+import {
+  commitPlan,
+  latest,
+  openApart,
+  openTable,
+  openTestEngine,
+  readRows,
+  sql,
+  toQuery,
+  toStream,
+} from './test-engine.ts';
+import { watchCommits } from './watched-native.ts';
+import { refusal } from '../support/refusal.ts';
 import { toItems } from './sample-tables.ts';
 
 const NO_TIMEOUT = { seconds: undefined, signal: () => new AbortController().signal };
@@ -101,4 +113,27 @@ test('sweeps old unfinished files of dead writers; keeps recent files and those 
   const named = (await readdir(folder)).filter((name) => name !== old);
   assert.equal(await engine.maintenance.sweep(table.location, 60_000), 1);
   assert.deepEqual((await readdir(folder)).toSorted(), named.toSorted());
+});
+
+test('a version that is being removed cannot be restored, tagged or branched from; others can', async (t) => {
+  let release = (): void => {};
+  const held = new Promise<void>((resolve) => (release = resolve));
+  const native = watchCommits(async (call, name) => {
+    if (name === 'optimize') await held;
+    return call();
+  });
+  const { engine, location } = await openTestEngine(t, {}, native);
+  const table = latest(location());
+  await engine.createTable(table.location, await toStream(toItems(3)), {});
+  for (let version = 2; version <= 4; version += 1)
+    await commitPlan(engine, table, engine.commits.delete(sql('id = 9')));
+  const { finish } = await engine.maintenance.startOptimize(table.location, { ...ALL_OLD, blocksWriters: false });
+  const refused = refusal('ServiceUnavailable', /being removed, and version 2 /);
+  await assert.rejects(commitPlan(engine, table, engine.commits.restore(table, 2)), refused);
+  await assert.rejects(engine.versions.createTag(table, { tag: 'old', version: 2 }), refused);
+  await assert.rejects(engine.versions.createBranch({ ...table, version: 2 }, 'old'), refused);
+  await engine.versions.createTag(table, { tag: 'new', version: 4 });
+  release();
+  await finish();
+  await assert.rejects(commitPlan(engine, table, engine.commits.restore(table, 2)), refusal('TableVersionNotFound'));
 });

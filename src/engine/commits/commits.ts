@@ -16,6 +16,7 @@ import { planFill } from '../computed/fill.ts';
 import type { FillRequest } from '../computed/fill.ts';
 import { NeedsTwoCommits } from '../computed/recompute.ts';
 import { planRecomputingUpdate } from '../computed/recomputing-update.ts';
+import { requireKept } from '../versions/removals.ts';
 import { AppendPlan, planLongAppend } from './append.ts';
 import type { AppendData, LongAppendData } from './append.ts';
 import { planAddColumns, planAddComputedColumns, planAlterColumns, planDropColumns } from './columns.ts';
@@ -88,6 +89,7 @@ function planDelete(predicate: GuardedSql): CommitPlan<{ readonly rowsDeleted: n
 function planRestore({ tables, limits }: EngineParts, target: WriteTarget, version: number): CommitPlan<object> {
   const isExact = isObjectRoot(target.location.root);
   return planChange(['restore'], async (table) => {
+    await requireKept(tables, target, version);
     const base = isExact ? await table.version() : undefined;
     const restore = async () => tables.restoreVersion(target, version, base);
     // After a conflict an exact one begins again from the newest version, if this process still owns the table.

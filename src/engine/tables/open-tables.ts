@@ -14,6 +14,7 @@ import { RecordedTables } from './recorded-tables.ts';
 import type { RecordedSettings } from './recorded-tables.ts';
 import { SharedTable, readSchema, readVersion, retireSoon, toOpenTable } from './table-handle.ts';
 import type { OpenTable, TableRef, WriteTarget } from './table-handle.ts';
+import { RunningRemovals } from './running-removals.ts';
 
 /** A handle that fails may belong to a table that was dropped meanwhile; a new one then shows the real cause. */
 const REFRESH_FAILURES_MAX = 3;
@@ -32,6 +33,7 @@ type Work<Value> = (table: OpenTable) => Promise<Value>;
  * elsewhere. Beside writers, readers share a handle at what is the latest version when they begin.
  */
 export class OpenTables {
+  readonly removals = new RunningRemovals();
   readonly #connections: Connections;
   readonly #shared: LRUCache<string, Promise<SharedTable>>;
   readonly #recorded: RecordedTables;

@@ -7,6 +7,7 @@ import { engineCall } from '../native/engine-errors.ts';
 import type { NativeBranches } from '../native/native.ts';
 import type { OpenTables } from '../tables/open-tables.ts';
 import { listTagTargets, namesWithin } from './tags.ts';
+import { requireKept } from './removals.ts';
 import type { NameWindow, Pin } from './tags.ts';
 
 export function createBranches(tables: OpenTables) {
@@ -55,6 +56,7 @@ async function createBranch(tables: OpenTables, source: TableState, name: string
     }
     // It would also leave an unfinished branch behind when the source is missing.
     const version = await tables.usePrivate(source, async (table) => table.version());
+    await requireKept(tables, source, version);
     const branch = await branches.create(name, source.branch ?? null, version);
     branch.close();
     return version;

@@ -6,6 +6,7 @@ import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTag, NativeTags } from '../native/native.ts';
 import type { OpenTables } from '../tables/open-tables.ts';
 import type { TableRef, WriteTarget } from '../tables/table-handle.ts';
+import { requireKept } from './removals.ts';
 
 interface TagChange {
   readonly tag: string;
@@ -36,6 +37,7 @@ export function createTags(tables: OpenTables) {
     listTags: async (location: TableLocation, window: NameWindow) => listTags(tables, location, window),
     requireTag: async (location: TableLocation, name: string) => requireTag(tables, location, name),
     async createTag(target: WriteTarget, { tag, version }: TagChange, confirm = ALWAYS) {
+      await requireKept(tables, target, version);
       const file = await openTag(tables, target, tag);
       if (file === undefined) return useTags(tables, target, async (tags) => tags.create(tag, version));
       if (file.exists) throw tagExists(tag);
@@ -43,6 +45,7 @@ export function createTags(tables: OpenTables) {
       if (!(await file.write({ branch: target.branch, version }))) throw tagExists(tag);
     },
     async updateTag(target: WriteTarget, { tag, version }: TagChange, confirm = ALWAYS) {
+      await requireKept(tables, target, version);
       const file = await openTag(tables, target, tag);
       if (file === undefined) return useTags(tables, target, async (tags) => tags.update(tag, version));
       if (!file.exists) throw tagNotFound(tag);
