@@ -1,51 +1,12 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import type { TimeUnit } from '../../model/schema.ts';
 import { formatDate, formatDecimal, formatTime, formatTimestamp } from '../../model/value-text.ts';
-import { hasBit, offsetBytes, readInteger, readOffset } from '../format/column-layout.ts';
+import { hasBit, readInteger } from '../format/column-layout.ts';
 import { readResultSchema } from '../schema/schema-reader.ts';
 import { EXTENSION_NAME_KEY } from '../schema/schema-rules.ts';
-import { bytesReader, isValid, readColumns, readDictionaryColumn } from './result-columns.ts';
+import { bytesReader, isValid, itemStarts, readColumns, readDictionaryColumn } from './result-columns.ts';
 import type { ResultColumn } from './result-columns.ts';
 import { dictionaryIdOf, readResultFile, rowsOf } from './result-file.ts';
-import type { Framing } from './result-framing.ts';
-
-/** Text is sent in pieces of about this many characters. */
-const PIECE_CHARACTERS = 65_536;
-
-/** One JSON object per line. */
-export function jsonLines(): Framing {
-  return { begin: () => [], add: (file) => writePieces(file, (row) => `${row}\n`), end: () => [] };
-}
-
-/** One JSON document: `{"rows": […]}`. */
-export function jsonDocument(): Framing {
-  let separator = '{"rows":[';
-  const format = (row: string): string => {
-    const text = separator + row;
-    separator = ',';
-    return text;
-  };
-  return {
-    begin: () => [],
-    add: (file) => writePieces(file, format),
-    end: () => [Buffer.from(separator === ',' ? ']}' : '{"rows":[]}')],
-  };
-}
-
-function* writePieces(file: Buffer, format: (row: string) => string): Generator<Uint8Array> {
-  let parts: string[] = [];
-  let characters = 0;
-  for (const row of writeRows(file, structWriter)) {
-    const text = format(row);
-    parts.push(text);
-    characters += text.length;
-    if (characters < PIECE_CHARACTERS) continue;
-    yield Buffer.from(parts.join(''));
-    parts = [];
-    characters = 0;
-  }
-  if (characters > 0) yield Buffer.from(parts.join(''));
-}
 
 /** The values of each row, as JSON. */
 export function writeValues(file: Buffer): Generator<readonly string[]> {
@@ -136,12 +97,9 @@ function valueWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWr
     case 'struct':
       return structWriter(column.children, dictionaryOf);
     case 'list':
-    case 'map': {
-      const width = type.kind === 'list' ? offsetBytes(type) : 4;
-      return itemsWriter(column, dictionaryOf, (row) => readOffset(values, row, width));
-    }
+    case 'map':
     case 'fixed-size-list':
-      return itemsWriter(column, dictionaryOf, (row) => type.length * row);
+      return itemsWriter(column, dictionaryOf);
     default:
       return () => NULL;
   }
@@ -197,21 +155,21 @@ function formatUuid(bytes: Buffer): string {
   return bytes.toString('hex').replace(/^(.{8})(.{4})(.{4})(.{4})(.{12})$/, '$1-$2-$3-$4-$5');
 }
 
-function structWriter(children: readonly ResultColumn[], dictionaryOf: FindDictionary): JsonWriter {
+export function toKey({ field }: ResultColumn): string {
+  return `${JSON.stringify(field.name)}:`;
+}
+
+export function structWriter(children: readonly ResultColumn[], dictionaryOf: FindDictionary): JsonWriter {
   const members = children.map((child) => {
-    return { key: `${JSON.stringify(child.field.name)}:`, write: jsonWriter(child, dictionaryOf) };
+    return { key: toKey(child), write: jsonWriter(child, dictionaryOf) };
   });
   return (row) => `{${members.map(({ key, write }) => key + write(row)).join(',')}}`;
 }
 
-/** `startOf` is the position of the first item of a row, which is also the end of the row before. */
-function itemsWriter(
-  { children }: ResultColumn,
-  dictionaryOf: FindDictionary,
-  startOf: (row: number) => number,
-): JsonWriter {
-  const [item] = children;
+function itemsWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWriter {
+  const [item] = column.children;
   const write = item === undefined ? () => NULL : jsonWriter(item, dictionaryOf);
+  const startOf = itemStarts(column);
   return (row) => {
     const items: string[] = [];
     const end = startOf(row + 1);

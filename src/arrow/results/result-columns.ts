@@ -42,6 +42,14 @@ export function isValid({ validity }: ResultColumn, row: number): boolean {
   return validity === undefined || hasBit(validity, row);
 }
 
+/** The position of the first item of a row, which is also the end of the row before; of a list, a map or a fixed-size list. */
+export function itemStarts({ type, buffers }: ResultColumn): (row: number) => number {
+  if (type.kind === 'fixed-size-list') return (row) => type.length * row;
+  const [offsets = Buffer.alloc(0)] = buffers;
+  const width = type.kind === 'list' ? offsetBytes(type) : 4;
+  return (row) => readOffset(offsets, row, width);
+}
+
 /** Reads the bytes of a value, which are valid only where the row is not null. */
 export function bytesReader({ type, buffers }: ResultColumn): (row: number) => Buffer {
   const [first = Buffer.alloc(0), data = Buffer.alloc(0)] = buffers;

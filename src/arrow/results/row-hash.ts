@@ -1,8 +1,8 @@
 import { randomBytes } from 'node:crypto';
-import { findFixedWidth, hasBit, offsetBytes, readInteger, readOffset } from '../format/column-layout.ts';
+import { findFixedWidth, hasBit, readInteger } from '../format/column-layout.ts';
 import { jsonWriter, writeRows } from './json-rows.ts';
 import type { FindDictionary } from './json-rows.ts';
-import { bytesReader, isValid } from './result-columns.ts';
+import { bytesReader, isValid, itemStarts } from './result-columns.ts';
 import type { ResultColumn } from './result-columns.ts';
 
 /** 64 bits each, in two halves. Equal rows have equal hashes; unequal ones do not, but for a chance of 1 in 2^64. */
@@ -142,12 +142,9 @@ function valueFeed(column: ResultColumn, dictionaryOf: FindDictionary): Feed {
       };
     }
     case 'list':
-    case 'map': {
-      const width = type.kind === 'list' ? offsetBytes(type) : 4;
-      return itemsFeed(column, dictionaryOf, (row) => readOffset(values, row, width));
-    }
+    case 'map':
     case 'fixed-size-list':
-      return itemsFeed(column, dictionaryOf, (row) => type.length * row);
+      return itemsFeed(column, dictionaryOf);
     default:
       return findFixedWidth(type) === undefined ? textFeed(column, dictionaryOf) : fixedFeed(column);
   }
@@ -191,8 +188,9 @@ function withoutPayload(word: number): number {
   return (word & 0x7fff_ffff) > 0x7f80_0000 ? NAN_WORD : word;
 }
 
-function itemsFeed(column: ResultColumn, dictionaryOf: FindDictionary, startOf: (row: number) => number): Feed {
+function itemsFeed(column: ResultColumn, dictionaryOf: FindDictionary): Feed {
   const [item] = column.children;
+  const startOf = itemStarts(column);
   if (item === undefined) return () => {};
   if (item.validity === undefined && item.type.kind === 'float' && item.type.bits === 32) {
     const words = toWords(item.buffers[0]);

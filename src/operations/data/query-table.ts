@@ -1,5 +1,5 @@
 import { Type } from 'typebox';
-import { jsonDocument, jsonLines } from '../../arrow/results/json-rows.ts';
+import { jsonDocument, jsonLines } from '../../arrow/results/json-pieces.ts';
 import { arrowFile, arrowStream, frame, frameWhole, isRead } from '../../arrow/results/result-framing.ts';
 import type { Framing, ResultFiles } from '../../arrow/results/result-framing.ts';
 import { CountRowsBody, QueryTableBody, RowsReply } from '../../wire/data.ts';

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { jsonLines } from '../../../src/arrow/results/json-rows.ts';
+import { jsonLines } from '../../../src/arrow/results/json-pieces.ts';
 import { frame } from '../../../src/arrow/results/result-framing.ts';
 import { REFUSED_TABLES, expectedTables, fixtureStream, whole } from '../../support/arrow-fixtures.ts';
 import { loadStream } from '../support/load-stream.ts';

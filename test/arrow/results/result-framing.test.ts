@@ -14,7 +14,7 @@ import {
 } from 'apache-arrow';
 import fc from 'fast-check';
 import { ServiceError } from '../../../src/errors/service-error.ts';
-import { jsonDocument, jsonLines } from '../../../src/arrow/results/json-rows.ts';
+import { jsonDocument, jsonLines } from '../../../src/arrow/results/json-pieces.ts';
 import { hideFirstColumn, hideLastColumn } from '../../../src/arrow/results/result-file.ts';
 import { arrowFile, arrowStream, frame, frameWhole } from '../../../src/arrow/results/result-framing.ts';
 import type { ResultFiles } from '../../../src/arrow/results/result-framing.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
 import { Dictionary, Int32, Utf8, tableFromIPC, tableToIPC } from 'apache-arrow';
 import type { Table } from 'apache-arrow';
-import { jsonLines } from '../../../src/arrow/results/json-rows.ts';
+import { jsonLines } from '../../../src/arrow/results/json-pieces.ts';
 import { arrowFile, frame } from '../../../src/arrow/results/result-framing.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import { loadNative } from '../../../src/engine/native/native.ts';
