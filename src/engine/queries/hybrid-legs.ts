@@ -6,6 +6,7 @@ import { buildScan, buildVectorSearch } from './native-query.ts';
 import type { HybridPlan, QueryPlan } from './native-query.ts';
 import { fuseByRank } from './rank-fusion.ts';
 import type { FusedRow, RankedRow } from './rank-fusion.ts';
+import { IdMap, idsInTurns, visitInTurns } from '../row-turns.ts';
 
 /** The engine's own limit of a search. */
 export const ROWS_DEFAULT = 10;
@@ -27,7 +28,7 @@ export async function searchLegs(table: NativeTable, plan: HybridPlan, batchRows
   if (vector.status === 'rejected') throw vector.reason;
   if (text.status === 'rejected') throw text.reason;
   const startedAt = process.hrtime.bigint();
-  const rows = fuseByRank(vector.value, text.value).slice(0, plan.query.k ?? ROWS_DEFAULT);
+  const rows = (await fuseByRank(vector.value, text.value)).slice(0, plan.query.k ?? ROWS_DEFAULT);
   const fusionNanoseconds = Number(process.hrtime.bigint() - startedAt);
   return { rows, vectorRows: vector.value.length, textRows: text.value.length, fusionNanoseconds };
 }
@@ -99,13 +100,18 @@ async function filterAfter(
 ): Promise<readonly RankedRow[]> {
   if (!isFilteredAfter(plan) || rows.length === 0) return rows;
   const { filter, offset = 0 } = plan.query;
-  const query = table.takeRowIds(rows.map(({ id }) => id));
+  const query = table.takeRowIds(await idsInTurns(rows));
   query.select([
     ['_rowid', '_rowid'],
     ['matches', `CAST((${filter}) IS TRUE AS FLOAT)`],
   ]);
-  const matches = new Map((await readLeg(query, 'matches', batchRows)).map(({ id, value }) => [id, value === 1]));
-  return rows.filter(({ id }) => matches.get(id) === true).slice(offset);
+  const matches = new IdMap<boolean>();
+  await visitInTurns(await readLeg(query, 'matches', batchRows), ({ id, value }) => matches.set(id, value === 1));
+  const found: RankedRow[] = [];
+  await visitInTurns(rows, (row) => {
+    if (matches.get(row.id) === true) found.push(row);
+  });
+  return found.slice(offset);
 }
 
 async function readLeg(

@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { hideLastColumn } from '../../arrow/results/result-file.ts';
 import type { ResultFiles } from '../../arrow/results/result-framing.ts';
 import { RowPicker, readFixedColumn } from '../../arrow/results/row-picker.ts';
@@ -11,6 +12,7 @@ import { searchLegs } from './hybrid-legs.ts';
 import { requireColumn, requireOneSearch } from './native-query.ts';
 import type { HybridPlan, QueryPlan } from './native-query.ts';
 import type { FusedRow } from './rank-fusion.ts';
+import { IdMap, idsInTurns, visitInTurns } from '../row-turns.ts';
 
 /**
  * A search by vector and full text. The engine's own replaces distances and scores by normalised ones in a single column.
@@ -42,7 +44,7 @@ export async function takeFusedRows(
 ): Promise<ResultFiles | undefined> {
   if (rows.length === 0) return undefined;
   const taken: Buffer[] = [];
-  const query = table.takeRowIds(rows.map(({ id }) => id));
+  const query = table.takeRowIds(await idsInTurns(rows));
   query.select([...chooseColumns(plan)]);
   const batches = await engineCall(async () => query.execute(batchRows, null));
   for (;;) {
@@ -100,28 +102,34 @@ interface Output {
 }
 
 /** The engine returns rows in the order of their ids, in batches that each are of one fragment. */
-function toResult(rows: readonly FusedRow[], taken: readonly Buffer[], { batchRows, hidesRowId }: Output): ResultFiles {
-  const places = new Map<bigint, RowRange>();
+async function toResult(
+  rows: readonly FusedRow[],
+  taken: readonly Buffer[],
+  { batchRows, hidesRowId }: Output,
+): Promise<ResultFiles> {
+  const places = new IdMap<RowRange>();
   for (const [source, file] of taken.entries()) {
     const ids = readFixedColumn(file, '_rowid');
     for (let row = 0; row < ids.rows; row += 1) {
       places.set(ids.values.readBigUInt64LE(8 * row), { source, start: row, count: 1 });
     }
+    await nextTurn();
   }
   const picker = new RowPicker(hidesRowId ? taken.map(hideLastColumn) : taken);
-  const found = rows.flatMap((row) => {
+  const found: PlacedRow[] = [];
+  await visitInTurns(rows, (row) => {
     const place = places.get(row.id);
-    return place === undefined ? [] : [{ row, place }];
+    if (place !== undefined) found.push({ row, place });
   });
   const pick = (part: readonly PlacedRow[]): Buffer =>
     picker.pick(
       part.map(({ place }) => place),
       toMeasures(part.map(({ row }) => row)),
     );
-  const parts = [...split(found, { rowsMax: batchRows, bySource: picker.hasDictionaries })];
-  const [first = [], ...others] = parts;
+  const parts = split(found, { rowsMax: batchRows, bySource: picker.hasDictionaries });
+  const { value: first = [] } = parts.next();
   const head = pick(first);
-  return { head, files: others.length === 0 ? [head] : pickLater(head, others, pick) };
+  return { head, files: first.length === found.length ? [head] : pickLater(head, parts, pick) };
 }
 
 interface PlacedRow {
@@ -132,7 +140,7 @@ interface PlacedRow {
 function* split(
   rows: readonly PlacedRow[],
   { rowsMax, bySource }: { readonly rowsMax: number; readonly bySource: boolean },
-): Generator<readonly PlacedRow[]> {
+): Generator<readonly PlacedRow[], undefined> {
   let start = 0;
   for (let end = 1; end <= rows.length; end += 1) {
     const isSame = !bySource || rows[end]?.place.source === rows[start]?.place.source;
@@ -145,7 +153,7 @@ function* split(
 /** Later batches are built when the reader takes them. */
 async function* pickLater(
   head: Buffer,
-  parts: readonly (readonly PlacedRow[])[],
+  parts: Iterable<readonly PlacedRow[]>,
   pick: (part: readonly PlacedRow[]) => Buffer,
 ): AsyncGenerator<Buffer> {
   yield head;

@@ -1,3 +1,5 @@
+import { IdMap, sortInTurns, visitInTurns } from '../row-turns.ts';
+
 /** A row of one search; its rank is its position. */
 export interface RankedRow {
   readonly id: bigint;
@@ -21,19 +23,28 @@ export const FUSION_CONSTANT = 60;
  * Reciprocal rank fusion, with the engine's 32-bit arithmetic. Rows of equal relevance keep their order: first those of the
  * vector search. The engine leaves that order open above 20 rows.
  */
-export function fuseByRank(vector: readonly RankedRow[], text: readonly RankedRow[]): FusedRow[] {
-  const rows = new Map<bigint, FusedRow>();
-  for (const [rank, { id, value }] of vector.entries()) {
-    const found = rows.get(id);
-    const relevance = addShare(found, rank);
-    rows.set(id, { id, distance: found?.distance ?? value, score: undefined, relevance });
-  }
-  for (const [rank, { id, value }] of text.entries()) {
-    const found = rows.get(id);
-    const relevance = addShare(found, rank);
-    rows.set(id, { id, distance: found?.distance, score: found?.score ?? value, relevance });
-  }
-  return [...rows.values()].toSorted((left, right) => right.relevance - left.relevance);
+export async function fuseByRank(
+  vector: readonly RankedRow[],
+  text: readonly RankedRow[],
+): Promise<readonly FusedRow[]> {
+  const rows: FusedRow[] = [];
+  const places = new IdMap<number>();
+  const add = (id: bigint, toRow: (found: FusedRow | undefined) => FusedRow): void => {
+    const place = places.get(id) ?? rows.length;
+    rows[place] = toRow(rows[place]);
+    places.set(id, place);
+  };
+  await visitInTurns(vector, ({ id, value }, rank) => {
+    add(id, (found) => {
+      return { id, distance: found?.distance ?? value, score: undefined, relevance: addShare(found, rank) };
+    });
+  });
+  await visitInTurns(text, ({ id, value }, rank) => {
+    add(id, (found) => {
+      return { id, distance: found?.distance, score: found?.score ?? value, relevance: addShare(found, rank) };
+    });
+  });
+  return sortInTurns(rows, (left, right) => right.relevance - left.relevance);
 }
 
 function addShare(found: FusedRow | undefined, rank: number): number {

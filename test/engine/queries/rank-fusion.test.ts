@@ -31,7 +31,7 @@ test('ranks are fused as the engine fuses them', async () => {
   const engine = await loadNative().RrfReranker.tryNew(Float32Array.of(FUSION_CONSTANT));
   await fc.assert(
     fc.asyncProperty(LISTS, async ([vector, text]) => {
-      const fused = fuseByRank(toRows(vector, toDistance), toRows(text, toScore));
+      const fused = await fuseByRank(toRows(vector, toDistance), toRows(text, toScore));
       // The engine takes no file without rows.
       if (vector.length === 0 || text.length === 0) return;
       const expected = tableFromIPC(await engine.rerankHybrid('', toFile(vector), toFile(text)));
@@ -53,10 +53,10 @@ test('ranks are fused as the engine fuses them', async () => {
   );
 });
 
-test('each row has the measures of the searches that found it', () => {
-  fc.assert(
-    fc.property(LISTS, ([vector, text]) => {
-      const fused = fuseByRank(toRows(vector, toDistance), toRows(text, toScore));
+test('each row has the measures of the searches that found it', async () => {
+  await fc.assert(
+    fc.asyncProperty(LISTS, async ([vector, text]) => {
+      const fused = await fuseByRank(toRows(vector, toDistance), toRows(text, toScore));
       assert.deepEqual(new Set(fused.map(({ id }) => id)), new Set([...vector, ...text]));
       for (const { id, distance, score } of fused) {
         assert.equal(distance, vector.includes(id) ? toDistance(id) : undefined);
@@ -66,14 +66,41 @@ test('each row has the measures of the searches that found it', () => {
   );
 });
 
-test('rows of equal relevance come in the order of the vector search, then in that of the full-text search', () => {
+test('rows of equal relevance come in the order of the vector search, then in that of the full-text search', async () => {
   const ids = Array.from({ length: 50 }, (_, index) => BigInt(index));
-  const fused = fuseByRank(
+  const fused = await fuseByRank(
     ids.map((id) => ({ id, value: 0 })),
     ids.map((id) => ({ id: id + 100n, value: 0 })),
   );
   assert.deepEqual(
     fused.map(({ id }) => id),
     ids.flatMap((id) => [id, id + 100n]),
+  );
+});
+
+test('many rows are fused in the same order, in many turns of the event loop', async () => {
+  const count = 60_000;
+  const vector = Array.from({ length: count }, (_, rank) => ({ id: BigInt(rank), value: rank }));
+  const text = vector.map(({ value }) => ({ id: BigInt((value * 7919) % (2 * count)), value }));
+  let turns = 0;
+  const countTurn = (): void => {
+    turns += 1;
+    next = setImmediate(countTurn);
+  };
+  let next = setImmediate(countTurn);
+  const fused = await fuseByRank(vector, text);
+  clearImmediate(next);
+  assert.ok(turns >= 20, `${turns} turns`);
+  const relevances = new Map<bigint, number>();
+  for (const rows of [vector, text]) {
+    for (const [rank, { id }] of rows.entries()) {
+      const share = Math.fround(1 / (rank + FUSION_CONSTANT));
+      relevances.set(id, Math.fround((relevances.get(id) ?? 0) + share));
+    }
+  }
+  const wanted = [...relevances].toSorted(([, left], [, right]) => right - left);
+  assert.deepEqual(
+    fused.map(({ id, relevance }) => [id, relevance]),
+    wanted,
   );
 });
