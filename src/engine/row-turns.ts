@@ -39,21 +39,3 @@ export async function sortInTurns<Row>(
   }
   return merged;
 }
-
-/** Values by row id, in 64 maps: one of a million takes a tenth of a second each time that it grows. */
-export class IdMap<Value> {
-  readonly #parts: Map<bigint, Value>[] = [];
-
-  get(id: bigint): Value | undefined {
-    return this.#parts[toPart(id)]?.get(id);
-  }
-
-  set(id: bigint, value: Value): void {
-    (this.#parts[toPart(id)] ??= new Map()).set(id, value);
-  }
-}
-
-/** The root makes the parts differ in size: equal ones would all grow at the same time. */
-function toPart(id: bigint): number {
-  return Math.floor(Math.sqrt(Number(BigInt.asUintN(12, id))));
-}

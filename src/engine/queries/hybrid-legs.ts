@@ -6,7 +6,7 @@ import { buildScan, buildVectorSearch } from './native-query.ts';
 import type { HybridPlan, QueryPlan } from './native-query.ts';
 import { fuseByRank } from './rank-fusion.ts';
 import type { FusedRow, RankedRow } from './rank-fusion.ts';
-import { IdMap, idsInTurns, visitInTurns } from '../row-turns.ts';
+import { idsInTurns, visitInTurns } from '../row-turns.ts';
 
 /** The engine's own limit of a search. */
 export const ROWS_DEFAULT = 10;
@@ -105,7 +105,7 @@ async function filterAfter(
     ['_rowid', '_rowid'],
     ['matches', `CAST((${filter}) IS TRUE AS FLOAT)`],
   ]);
-  const matches = new IdMap<boolean>();
+  const matches = new Map<bigint, boolean>();
   await visitInTurns(await readLeg(query, 'matches', batchRows), ({ id, value }) => matches.set(id, value === 1));
   const found: RankedRow[] = [];
   await visitInTurns(rows, (row) => {

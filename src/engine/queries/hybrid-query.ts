@@ -12,7 +12,7 @@ import { searchLegs } from './hybrid-legs.ts';
 import { requireColumn, requireOneSearch } from './native-query.ts';
 import type { HybridPlan, QueryPlan } from './native-query.ts';
 import type { FusedRow } from './rank-fusion.ts';
-import { IdMap, idsInTurns, visitInTurns } from '../row-turns.ts';
+import { idsInTurns, visitInTurns } from '../row-turns.ts';
 
 /**
  * A search by vector and full text. The engine's own replaces distances and scores by normalised ones in a single column.
@@ -107,7 +107,7 @@ async function toResult(
   taken: readonly Buffer[],
   { batchRows, hidesRowId }: Output,
 ): Promise<ResultFiles> {
-  const places = new IdMap<RowRange>();
+  const places = new Map<bigint, RowRange>();
   for (const [source, file] of taken.entries()) {
     const ids = readFixedColumn(file, '_rowid');
     for (let row = 0; row < ids.rows; row += 1) {

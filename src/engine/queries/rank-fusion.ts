@@ -1,4 +1,4 @@
-import { IdMap, sortInTurns, visitInTurns } from '../row-turns.ts';
+import { sortInTurns, visitInTurns } from '../row-turns.ts';
 
 /** A row of one search; its rank is its position. */
 export interface RankedRow {
@@ -28,7 +28,7 @@ export async function fuseByRank(
   text: readonly RankedRow[],
 ): Promise<readonly FusedRow[]> {
   const rows: FusedRow[] = [];
-  const places = new IdMap<number>();
+  const places = new Map<bigint, number>();
   const add = (id: bigint, toRow: (found: FusedRow | undefined) => FusedRow): void => {
     const place = places.get(id) ?? rows.length;
     rows[place] = toRow(rows[place]);
