@@ -11,11 +11,12 @@ import { DEFAULT_DATABASE } from '../model/table.ts';
 import type { Database } from '../model/table.ts';
 import type { Operation, Reply } from '../operations/operation.ts';
 import { toWorkClass } from './admission/admission-control.ts';
-import type { AdmissionRequest } from './admission/admission-control.ts';
+import type { AdmissionRequest, WorkClass } from './admission/admission-control.ts';
 import type { RefusalCache } from './admission/refusal-cache.ts';
 import { toContractBody } from './dialects.ts';
 import { NotSent } from './forwarding/forwarder.ts';
 import type { Forwarder } from './forwarding/forwarder.ts';
+import { isLocal } from './local-fetch.ts';
 import { toErrorReply, toPublicError } from './reply/error-reply.ts';
 import { toHttpReply } from './reply/reply.ts';
 import { bufferReply, isStreamed, sendStream, sendWhole, sendWrite } from './reply/send-reply.ts';
@@ -121,7 +122,7 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
   const work = toWorkClass(operation);
   // The node that has forwarded the request has counted it.
   const isCounted = http.forwarder?.isForwarded(message) !== true;
-  if (isCounted) context.holdQuota(http.load.quotas.enterCaller(caller, work, context.response));
+  if (isCounted) context.holdQuota(enterCaller(caller, work, context, http));
   const readsJson = isJsonRead(operation, message);
   const admissionRequest = { work, caller: caller.id, signal };
   if (readsJson) shedLoad(routed, admissionRequest, http);
@@ -167,6 +168,12 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
   const isHashed =
     operation.usesPipeline === true || header('idempotency-key') !== undefined || query['mode'] !== undefined;
   return invoke(operation, caller, { ...input, ...arrowBody(context, isHashed, http) }, http);
+}
+
+/** The rate of a request of this process is counted with the request that it belongs to. */
+function enterCaller(caller: Caller, work: WorkClass, { message, response }: RequestContext, http: HttpDependencies) {
+  const { quotas } = http.load;
+  return isLocal(message) ? quotas.enterSlot(caller, work, response) : quotas.enterCaller(caller, work, response);
 }
 
 async function findDatabase(

@@ -1,6 +1,8 @@
 import type { FastifyInstance } from 'fastify';
-import type { IncomingHttpHeaders } from 'node:http';
-import { Readable } from 'node:stream';
+import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
+import { Socket } from 'node:net';
+import { finished } from 'node:stream';
+import type { Readable } from 'node:stream';
 
 /** What a request of this process takes over from the one that it belongs to, unless it says otherwise itself. */
 const INHERITED = ['host', 'traceparent', 'tracestate', 'x-service-database', 'x-lancedb-database'];
@@ -29,10 +31,18 @@ export function createLocalFetch(
       ...(init.body === undefined || init.body === null ? {} : { payload: toBuffer(init.body) }),
       ...(init.signal === undefined || init.signal === null ? {} : { signal: init.signal }),
     });
+    const stream = reply.stream();
+    // Without a connection, nothing else tells the response that its reader has left.
+    finished(stream, () => void reply.raw.res.destroy());
     const sent = Object.entries(reply.headers).map(([name, value]): [string, string] => [name, String(value)]);
     const hasBody = ![204, 304].includes(reply.statusCode);
-    return new Response(hasBody ? toWebStream(reply.stream()) : null, { status: reply.statusCode, headers: sent });
+    return new Response(hasBody ? toWebStream(stream) : null, { status: reply.statusCode, headers: sent });
   };
+}
+
+/** Whether a front end inside of this process has sent the request: there is no connection then. */
+export function isLocal({ socket }: IncomingMessage): boolean {
+  return !(socket instanceof Socket);
 }
 
 function headerOf(headers: IncomingHttpHeaders, name: string): [string, string][] {
@@ -46,7 +56,15 @@ function toBuffer(body: unknown): Buffer {
   throw new TypeError('The body of a request within this process must be text or bytes.');
 }
 
+/** In place of `Readable.toWeb`, which throws where it cannot be caught when a reader leaves while pieces arrive. */
 function toWebStream(stream: Readable): ReadableStream<Uint8Array> {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Node declares the same class twice.
-  return Readable.toWeb(stream) as ReadableStream<Uint8Array>;
+  const pieces = stream[Symbol.asyncIterator]();
+  return new ReadableStream({
+    async pull(controller) {
+      const { done, value } = await pieces.next();
+      if (done === true) controller.close();
+      else controller.enqueue(value);
+    },
+    cancel: () => void stream.destroy(),
+  });
 }

@@ -56,10 +56,14 @@ export function createMcp(settings: McpSettings) {
       if (tool === undefined)
         throw new ProtocolError(INVALID_PARAMS, `The tool ${params.name.slice(0, 100)} does not exist.`);
       const { database: _database, ...args } = params.arguments ?? {};
+      // Replies that the tool has not read to their end would keep their memory and quotas.
+      const ended = new AbortController();
       return answer(settings, async () => {
         if (tool.isWrite && !mayWrite) throw writesAreOff(settings.writes);
-        return tool.run({ args, client: chooseDatabase(client, params.arguments), signal, limits: settings.limits });
-      });
+        const { limits } = settings;
+        const either = AbortSignal.any([signal, ended.signal]);
+        return tool.run({ args, client: chooseDatabase(client, params.arguments), signal: either, limits });
+      }).finally(() => ended.abort());
     });
     return server;
   };

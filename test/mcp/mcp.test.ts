@@ -302,30 +302,6 @@ suite('tools of the Model Context Protocol', () => {
     const batch = await server.admin.post('/mcp', [{ jsonrpc: '2.0', id: 1, method: 'ping' }]);
     assert.equal(batch.status, 400);
   });
-
-  test('a call counts once for the rate of its caller, as an ordinary request', async () => {
-    const { id } = await server.table();
-    const { json } = await server.admin.post('/v1/access/key/create', {
-      name: 'slow',
-      grants: [{ role: 'reader', database: 'default' }],
-    });
-    const quota = { principal: json.principal, requests_per_second: 1 };
-    assert.equal((await server.admin.post('/v1/access/quota/set', quota)).status, 200);
-    const body = {
-      jsonrpc: '2.0',
-      id: 1,
-      method: 'tools/call',
-      params: { name: 'count_table_rows', arguments: { table: id } },
-    };
-    const client = server.client({ key: json.key, headers: { accept: 'application/json, text/event-stream' } });
-    const texts = [];
-    for (let index = 0; index < 5; index += 1) texts.push((await client.post('/mcp', body)).text);
-    assert.match(texts[0] ?? '', /"text":"10"/);
-    assert.ok(
-      texts.some((text) => /"isError":true/.test(text) && /Try again after/.test(text)),
-      texts.join('\n'),
-    );
-  });
 });
 
 suite('tools of a server as it is installed', () => {

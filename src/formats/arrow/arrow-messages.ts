@@ -1,5 +1,4 @@
-import { invalidInput } from '../../errors/service-error.ts';
-import type { ServiceError } from '../../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import type { Input } from '../input.ts';
 
 /** One message of an Arrow file or stream, with its bytes. */
@@ -111,6 +110,8 @@ function lengthAt(view: DataView, at: number | undefined): number {
 }
 
 export function unreadableArrow(cause: unknown): ServiceError {
+  // Of the source of the bytes, which knows better.
+  if (cause instanceof ServiceError) return cause;
   const text = cause instanceof Error ? cause.message : '';
   if (text.includes('compression')) {
     const hint =

@@ -170,6 +170,11 @@ export class AdmissionControl {
   }
 }
 
+/** The others are a reserve: a newcomer is not stuck behind slow requests of one caller. */
+export function perCallerMax(slotsMax: number, reservedPercent: number): number {
+  return slotsMax - Math.floor((slotsMax * reservedPercent) / 100);
+}
+
 const CLASS_OF_PERMISSION: Readonly<Record<Permission, WorkClass>> = {
   see: 'read',
   read: 'read',
@@ -220,7 +225,6 @@ class SlotPool {
   running = 0;
   refused = 0;
   readonly #options: SlotPoolOptions;
-  /** Of one caller. The others are a reserve: a newcomer is not stuck behind slow requests of one caller. */
   readonly #perCallerMax: number;
   /** By caller, oldest first; none is empty. */
   readonly #runningOf = new Map<string, Set<Started>>();
@@ -233,7 +237,7 @@ class SlotPool {
     this.#options = options;
     this.work = work;
     this.slotsMax = slotsMax;
-    this.#perCallerMax = slotsMax - Math.floor((slotsMax * reservedPercent) / 100);
+    this.#perCallerMax = perCallerMax(slotsMax, reservedPercent);
     this.busy = busyWith(`${slotsMax} ${CLASS_NAMES[work]}`);
     this.callerBusy = busyWith(`${CLASS_NAMES[work]} of this caller`, 'for one caller ');
     this.rate = work === 'ingest' ? undefined : new ServiceRate();

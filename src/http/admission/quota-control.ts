@@ -68,6 +68,17 @@ export class QuotaControl {
     return this.#enter({ id, policy: 'caller', requestsPerSecond, quota }, work, response);
   }
 
+  /** The rate alone. */
+  enterRate(caller: Pick<Caller, 'id' | 'quota'>, response: QuotaResponse): void {
+    // The class whose requests in flight are not counted.
+    this.enterCaller(caller, 'admin', response);
+  }
+
+  /** All but the rate, for a request that is part of one that `enterRate` has counted. */
+  enterSlot({ id, quota }: Pick<Caller, 'id' | 'quota'>, work: WorkClass, response: QuotaResponse) {
+    return this.enterCaller({ id, quota: { ...quota, requestsPerSecond: 0 } }, work, response);
+  }
+
   enterDatabase(
     { id, quota }: Pick<Database, 'id' | 'quota'>,
     work: WorkClass,

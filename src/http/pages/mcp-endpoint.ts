@@ -5,6 +5,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import type { McpHandler } from '../../mcp/mcp-handler.ts';
 import { isLoopback } from '../../model/address.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
+import { CallerSlots } from '../admission/caller-slots.ts';
 import type { HttpDependencies } from '../handle-request.ts';
 import { createLocalFetch } from '../local-fetch.ts';
 import { toErrorReply, toPublicError } from '../reply/error-reply.ts';
@@ -38,45 +39,48 @@ export function mountMcp(server: FastifyInstance, settings: McpRouteSettings): v
     const { createMcp } = await import('../../mcp/mcp-handler.ts');
     return createMcp({ release, writes: mcp.writes, limits: limits.mcp, onFailure });
   };
-  let running = 0;
+  const { reservedPercent } = limits.http;
+  const slots = new CallerSlots({ slotsMax: limits.mcp.requestsMax, reservedPercent, path: PATH });
+  const parts: EndpointParts = { server, slots, http: settings, handler: async () => (handler ??= load()) };
   server.route({
     method: 'POST',
     url: `${basePath}${PATH}`,
     async handler({ raw: message, id: requestId }, reply) {
-      const parts = { message, response: reply.raw, requestId, operation: OPERATION, dialect: 'lance' as const };
-      const context = new RequestContext(parts, settings);
-      running += 1;
+      const context = new RequestContext(
+        { message, response: reply.raw, requestId, operation: OPERATION, dialect: 'lance' },
+        settings,
+      );
       try {
-        if (running > limits.mcp.requestsMax) throw tooMany(limits.mcp.requestsMax);
-        await send(context, await execute(context, server, settings, async () => (handler ??= load())), settings);
+        await send(context, await execute(context, parts), settings);
       } catch (error) {
         const failure = toPublicError(error);
         const refusal = toErrorReply(failure, context);
         context.finish(refusal.status, Buffer.byteLength(refusal.body), failure);
         sendWhole(context, refusal, settings);
-      } finally {
-        running -= 1;
       }
     },
   });
 }
 
-async function execute(
-  context: RequestContext,
-  server: FastifyInstance,
-  http: McpRouteSettings,
-  handler: () => Promise<McpHandler>,
-): Promise<Response> {
+interface EndpointParts {
+  readonly server: FastifyInstance;
+  readonly slots: CallerSlots;
+  readonly http: McpRouteSettings;
+  readonly handler: () => Promise<McpHandler>;
+}
+
+async function execute(context: RequestContext, { server, slots, http, handler }: EndpointParts): Promise<Response> {
   const { message, requestId } = context;
   refuseDoubledHeaders(message);
   requireOwnHost(message, http);
   const credentials = readHeaderCredentials(message);
   const caller = await http.authenticator.authenticate(credentials);
   context.caller = caller.id;
+  // The operations that a tool calls count as reads and writes in progress.
+  http.load.quotas.enterRate(caller, context.response);
   const body = await readBody(context, http);
-  // The operation that a tool calls is counted by itself.
-  if (body['method'] !== 'tools/call')
-    context.holdQuota(http.load.quotas.enterCaller(caller, 'read', context.response));
+  // A slow sender holds no slot.
+  context.slot = slots.enter(caller.id);
   const client = new ApiClient({
     url: `http://localhost${http.basePath}`,
     key: credentials.apiKey,
@@ -151,11 +155,4 @@ function notOwn(header: string, value: string): ServiceError {
       hint: 'An operator can allow host names with the setting mcp.allowedHosts.',
     },
   );
-}
-
-function tooMany(requestsMax: number): ServiceError {
-  return new ServiceError('ServiceUnavailable', `The server is already handling ${requestsMax} requests to /mcp.`, {
-    hint: 'Try again after the time in Retry-After.',
-    retryAfterSeconds: 1,
-  });
 }

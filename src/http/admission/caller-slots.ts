@@ -1,0 +1,52 @@
+import { ServiceError } from '../../errors/service-error.ts';
+import { perCallerMax } from './admission-control.ts';
+import type { ReleaseSlot } from './admission-control.ts';
+
+interface CallerSlotsOptions {
+  readonly slotsMax: number;
+  readonly reservedPercent: number;
+  /** Where the requests go, for the message of a refusal. */
+  readonly path: string;
+}
+
+/** Bounds concurrent requests, all of them and those of one caller. None waits. */
+export class CallerSlots {
+  readonly #options: CallerSlotsOptions;
+  readonly #perCallerMax: number;
+  #running = 0;
+  /** By caller; none is 0. */
+  readonly #runningOf = new Map<string, number>();
+
+  constructor(options: CallerSlotsOptions) {
+    this.#options = options;
+    this.#perCallerMax = perCallerMax(options.slotsMax, options.reservedPercent);
+  }
+
+  /** The share of the caller first: one that has used it up must not be told that the server is busy. */
+  enter(caller: string): ReleaseSlot {
+    const { slotsMax, path } = this.#options;
+    const own = this.#runningOf.get(caller) ?? 0;
+    if (own >= this.#perCallerMax) throw tooMany(`${own} requests of this caller to ${path}`);
+    if (this.#running >= slotsMax) throw tooMany(`${slotsMax} requests to ${path}`);
+    this.#count(caller, 1);
+    let isReleased = false;
+    return () => {
+      if (!isReleased) this.#count(caller, -1);
+      isReleased = true;
+    };
+  }
+
+  #count(caller: string, by: 1 | -1): void {
+    this.#running += by;
+    const own = (this.#runningOf.get(caller) ?? 0) + by;
+    if (own === 0) this.#runningOf.delete(caller);
+    else this.#runningOf.set(caller, own);
+  }
+}
+
+function tooMany(what: string): ServiceError {
+  return new ServiceError('ServiceUnavailable', `The server is already handling ${what}.`, {
+    hint: 'Try again after the time in Retry-After.',
+    retryAfterSeconds: 1,
+  });
+}
