@@ -36,16 +36,26 @@ export class BackgroundWork {
     this.#parts = parts;
   }
 
-  async buildIndex(target: WriteTarget, request: IndexRequest, enter: EnterPhase): Promise<IndexCommit> {
+  /** `requireUndone` refuses while a failed write of several commits has yet to be undone: the index would go with it. */
+  async buildIndex(
+    target: WriteTarget,
+    request: IndexRequest,
+    enter: EnterPhase,
+    requireUndone = (): void => {},
+  ): Promise<IndexCommit> {
     const { engine, queues, limits } = this.#parts;
+    const open = async () => {
+      requireUndone();
+      return engine.indexes.openBuild(target);
+    };
     return this.#run(target, async () => {
       for (let attempt = 1; ; attempt += 1) {
         await enter('opening');
-        const opened = await queues.run(target.location, async () => engine.indexes.openBuild(target));
+        const opened = await queues.run(target.location, open);
         try {
           await enter('building');
           const commit = await opened.build(request);
-          if (!(await this.#isUndone(target, commit))) return commit;
+          if (!(await this.#isUndone(target, commit, requireUndone))) return commit;
           if (attempt >= limits.writeAttemptsMax) throw indexUndone();
         } catch (error) {
           // An overwrite makes the index worthless: it is built again.
@@ -58,12 +68,17 @@ export class BackgroundWork {
   }
 
   /** A write of several commits that fails takes back what was committed between them: that is known when it has ended. */
-  async #isUndone({ location, branch }: WriteTarget, { version }: IndexCommit): Promise<boolean> {
+  async #isUndone(
+    { location, branch }: WriteTarget,
+    { version }: IndexCommit,
+    requireUndone: () => void,
+  ): Promise<boolean> {
     const { queues, storages } = this.#parts;
     const storage = storages.of(location.root);
     const takesBack = ({ kind, restoredVersion = version }: Commit): boolean =>
       kind === 'restore' && restoredVersion < version;
     const look = async (): Promise<boolean> => {
+      requireUndone();
       for (let after = version; ;) {
         const commits = (await storage.readCommits(location, branch, after)) ?? [];
         if (commits.some(takesBack)) return true;

@@ -10,6 +10,7 @@ import { ServiceError } from '../../src/errors/service-error.ts';
 import type { IndexRequest, IndexSpec } from '../../src/model/index-spec.ts';
 import { locationUri } from '../../src/model/table.ts';
 import type { TableState } from '../../src/model/table.ts';
+import { notUndoneYet } from '../../src/writes/refusals.ts';
 import { openApart, readRows } from '../engine/test-engine.ts';
 import { toDocuments, toItems, toTable, vectorType } from '../engine/sample-tables.ts';
 import { watchCommits } from '../engine/watched-native.ts';
@@ -64,6 +65,22 @@ function phases() {
 }
 
 suite('a build', () => {
+  test('beside a write that has yet to be undone is refused, whether that failed before or meanwhile', async (t) => {
+    const { background, table } = await openTable(t, toVectors(10));
+    const undo = { isPending: true };
+    const requireUndone = (): void => {
+      if (undo.isPending) throw notUndoneYet();
+    };
+    const refused = refusal('ServiceUnavailable', /not been rolled back/);
+    await assert.rejects(
+      background.buildIndex(table, request('id', BTREE), () => {}, requireUndone),
+      refused,
+    );
+    undo.isPending = false;
+    const fail = (phase: string): void => void (undo.isPending = phase === 'building');
+    await assert.rejects(background.buildIndex(table, request('id', BTREE), fail, requireUndone), refused);
+  });
+
   test('lets every kind of write through, keeps them all, and is usable afterwards', async (t) => {
     const { fixture, engine, background, table } = await openTable(t, toVectors(4000));
     const { enter, isBuilding } = phases();
