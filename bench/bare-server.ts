@@ -10,6 +10,7 @@ export interface BareQuery {
   readonly filter?: string;
   readonly vector?: readonly number[];
   readonly k?: number;
+  readonly analyze?: true;
 }
 
 export interface BareUpdate {
@@ -48,10 +49,16 @@ async function answerJson(table: RawTable, body: BareQuery | BareUpdate, respons
   else await answerQuery(table, body, response);
 }
 
-async function answerQuery(table: RawTable, { filter, vector, k }: BareQuery, response: ServerResponse): Promise<void> {
+async function answerQuery(table: RawTable, asked: BareQuery, response: ServerResponse): Promise<void> {
+  const { filter, vector, k, analyze } = asked;
   const query = vector === undefined ? table.query() : table.query().nearestTo(Float32Array.from(vector));
   if (filter !== undefined) query.onlyIf(filter);
   if (k !== undefined) query.limit(k);
+  if (analyze === true) {
+    const text = Buffer.from(JSON.stringify(await query.analyzePlan()));
+    response.writeHead(200, { 'content-length': text.length }).end(text);
+    return;
+  }
   const batches = await query.execute();
   const first = (await batches.next()) ?? Buffer.alloc(0);
   let next = await batches.next();

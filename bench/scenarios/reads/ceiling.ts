@@ -50,6 +50,7 @@ export async function* compareCeiling(bench: Bench): AsyncGenerator<Comparison> 
       await readThrough(query);
     },
   });
+  yield await compareBareAnalysis(bench, vectors);
   yield await compare({
     name: 'a bare server: scan of 100,000 × 128',
     goal: 0,
@@ -62,4 +63,30 @@ export async function* compareCeiling(bench: Bench): AsyncGenerator<Comparison> 
   for (const client of clients) client.close();
   server.close();
   table.close();
+}
+
+async function compareBareAnalysis(bench: Bench, vectors: readonly Float32Array[]): Promise<Comparison> {
+  const name = `${NAME}-analysis`;
+  const file = await toFile(joinStream(makeStreamParts(10_000, 1), 1));
+  const table = await bench.raw.createTable(name, file, 'create');
+  const server = await startBareServer(bench, name);
+  const clients = await openClients(server.port, WORKERS);
+  const requests = vectors.map((vector) => jsonRequest(`/${name}`, '', { vector: [...vector], k: 10, analyze: true }));
+  const comparison = await compare({
+    name: 'a bare server: analysis, 10,000 × 128, 8 at once',
+    goal: 0,
+    workers: WORKERS,
+    rounds: ROUNDS,
+    operations: SEARCHES,
+    http: async (worker, turn) => expectSuccess(await pick(clients, worker).send(pick(requests, turn % SEARCHES))),
+    engine: async (_worker, turn) => {
+      const query = table.query().nearestTo(pick(vectors, turn % SEARCHES));
+      query.limit(10);
+      await query.analyzePlan();
+    },
+  });
+  for (const client of clients) client.close();
+  server.close();
+  table.close();
+  return comparison;
 }
