@@ -277,9 +277,7 @@ suite('three nodes on one catalog and one store', { skip: NO_CLUSTERS }, () => {
     for (const [commit, branch] of [
       [0, 'main'],
       [1, 'main'],
-      [2, 'main'],
-      [0, 'work'],
-      [1, 'work'],
+      [2, 'work'],
     ] as const) {
       const name = `renewed-${branch}-${commit}`;
       const table = await createOwned(name);
