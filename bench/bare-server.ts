@@ -30,6 +30,8 @@ async function main([folder = '', ...names]: readonly string[]): Promise<void> {
     const table = tables.get(request.url ?? '');
     if (table !== undefined) void answer(table, request, response);
   });
+  // Connections are idle while the other side of a comparison runs.
+  server.keepAliveTimeout = 0;
   await once(server.listen(0, '127.0.0.1'), 'listening');
   const address = server.address();
   if (typeof address === 'object') process.stdout.write(`listens on http://127.0.0.1:${address?.port}\n`);
