@@ -1,6 +1,7 @@
 import { ServiceError } from '../errors/service-error.ts';
 import type { Commit, CommitKind, TableLocation } from '../model/table.ts';
 import type { CloneFolder } from './clone/clone-folder.ts';
+import type { NewSchema } from './format/empty-manifest.ts';
 import type { RowLayout } from './format/row-layout.ts';
 
 /** A storage root: a folder of a local disk, or a prefix of an object store. Every location that is passed in is below it. */
@@ -191,12 +192,7 @@ export interface SchemaMetadataUpdate extends NextVersion {
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-export interface EmptyVersion extends NextVersion {
-  /** The manifest of any table without rows that has the new schema. */
-  readonly schemaManifest: Buffer;
-  /** Whether that table also says how data files are stored from now on. */
-  readonly replacesFormat: boolean;
-}
+export interface EmptyVersion extends NextVersion, NewSchema {}
 
 /** A tag as it was read. Changes are refused with false when others have changed it since. */
 export interface TagFile {

@@ -58,7 +58,7 @@ test('a call whose result is too large gives its place among the reads of the da
 });
 
 suite('many requests to /mcp', () => {
-  test('of one caller that never sends their bodies keep nobody out', async () => {
+  test('of one caller that never sends their bodies do not keep others out', async () => {
     const { key } = await makeKey();
     const slow = Array.from({ length: 5 }, () =>
       openRaw(server.url, {

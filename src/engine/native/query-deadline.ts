@@ -1,4 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
+import { CallerCounts } from '../../model/limits/caller-counts.ts';
 
 /** How long a caller waits for a query, and whether it still does. */
 export interface QueryTimeout {
@@ -93,38 +94,29 @@ export interface OrphanLimits {
  */
 export class OrphanedQueries {
   readonly #limits: OrphanLimits;
-  /** By caller; none is 0. */
-  readonly #counts = new Map<string, number>();
-  #count = 0;
+  readonly #counts = new CallerCounts();
 
   constructor(limits: OrphanLimits) {
     this.#limits = limits;
   }
 
   get count(): number {
-    return this.#count;
+    return this.#counts.total;
   }
 
   add(work: Promise<unknown>, caller: string): void {
-    this.#change(caller, 1);
-    const end = (): void => this.#change(caller, -1);
+    this.#counts.add(caller, 1);
+    const end = (): void => this.#counts.add(caller, -1);
     work.then(end, end);
   }
 
   requireCapacity(caller: string): void {
     // The usual case, in every query.
-    if (this.#count === 0) return;
+    if (this.count === 0) return;
     const { queriesMax, perCallerMax } = this.#limits;
-    const own = this.#counts.get(caller) ?? 0;
+    const own = this.#counts.of(caller);
     if (own >= perCallerMax) throw stillRunning(`${own} queries of this caller`);
-    if (this.#count >= queriesMax) throw stillRunning(`${this.#count} queries`);
-  }
-
-  #change(caller: string, by: 1 | -1): void {
-    this.#count += by;
-    const own = (this.#counts.get(caller) ?? 0) + by;
-    if (own === 0) this.#counts.delete(caller);
-    else this.#counts.set(caller, own);
+    if (this.count >= queriesMax) throw stillRunning(`${this.count} queries`);
   }
 }
 

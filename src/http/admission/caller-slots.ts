@@ -1,4 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
+import { CallerCounts } from '../../model/limits/caller-counts.ts';
 import { perCallerMax } from './admission-control.ts';
 import type { ReleaseSlot } from './admission-control.ts';
 
@@ -13,9 +14,7 @@ interface CallerSlotsOptions {
 export class CallerSlots {
   readonly #options: CallerSlotsOptions;
   readonly #perCallerMax: number;
-  #running = 0;
-  /** By caller; none is 0. */
-  readonly #runningOf = new Map<string, number>();
+  readonly #running = new CallerCounts();
 
   constructor(options: CallerSlotsOptions) {
     this.#options = options;
@@ -25,22 +24,15 @@ export class CallerSlots {
   /** The share of the caller first: one that has used it up must not be told that the server is busy. */
   enter(caller: string): ReleaseSlot {
     const { slotsMax, path } = this.#options;
-    const own = this.#runningOf.get(caller) ?? 0;
+    const own = this.#running.of(caller);
     if (own >= this.#perCallerMax) throw tooMany(`${own} requests of this caller to ${path}`);
-    if (this.#running >= slotsMax) throw tooMany(`${slotsMax} requests to ${path}`);
-    this.#count(caller, 1);
+    if (this.#running.total >= slotsMax) throw tooMany(`${slotsMax} requests to ${path}`);
+    this.#running.add(caller, 1);
     let isReleased = false;
     return () => {
-      if (!isReleased) this.#count(caller, -1);
+      if (!isReleased) this.#running.add(caller, -1);
       isReleased = true;
     };
-  }
-
-  #count(caller: string, by: 1 | -1): void {
-    this.#running += by;
-    const own = (this.#runningOf.get(caller) ?? 0) + by;
-    if (own === 0) this.#runningOf.delete(caller);
-    else this.#runningOf.set(caller, own);
   }
 }
 

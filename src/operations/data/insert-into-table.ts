@@ -27,7 +27,7 @@ export const insertIntoTable = defineTableOperation({
     if (filled.kind === 'filled') return replyToWrite(filled.result);
     const write = {
       ...describeWrite({ ...request, table: filled.table }, branch),
-      recordedAs: mode === 'append' ? 'insert_into_table' : 'overwrite_table',
+      recordedAs: operationName(mode),
       mode,
       toFields: toInsertedRows,
     };
@@ -64,7 +64,7 @@ export const completeMultipartWrite = defineTableOperation({
     const upload = readUpload(request);
     const result = await services.writes.uploads.complete(upload, {
       ...describeWrite(request, upload.target.branch),
-      recordedAs: 'insert_into_table',
+      recordedAs: operationName(services.writes.uploads.modeOf(upload)),
       toFields: toInsertedRows,
     });
     return replyToWrite(result);
@@ -100,6 +100,10 @@ function readMode(text = 'append'): InsertMode {
   const word = text.toLowerCase().replaceAll('_', '');
   if (word === 'append' || word === 'overwrite') return word;
   throw invalidInput(`The mode ${quoteForMessage(text)} is unknown.`, 'Use append or overwrite.');
+}
+
+function operationName(mode: InsertMode): string {
+  return mode === 'append' ? 'insert_into_table' : 'overwrite_table';
 }
 
 function readUpload({ table, caller, query }: TableRequest): UploadKey {

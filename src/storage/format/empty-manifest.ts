@@ -9,12 +9,14 @@ const MANIFEST = { fields: 1, fragments: 2, schemaMetadata: 5, indexSection: 6, 
 const OVERWRITE_FIELD = 102;
 const OVERWRITE = { schema: 2, schemaMetadata: 3 } as const;
 
-export interface EmptyCommit extends NextCommit {
+export interface NewSchema {
   /** The manifest of any table without rows that has the new schema. */
   readonly schemaManifest: Buffer;
   /** Whether that table also says how data files are stored from now on. */
   readonly replacesFormat: boolean;
 }
+
+type EmptyCommit = NextCommit & NewSchema;
 
 export function encodeOverwriteTransaction(commit: EmptyCommit): Buffer {
   const schema = readManifest(commit.schemaManifest);

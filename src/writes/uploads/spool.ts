@@ -4,6 +4,7 @@ import type { ArrowChunk } from '../../arrow/stream/checked-stream.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { pullChunks } from '../../arrow/stream/chunk-source.ts';
 import type { ChunkSource } from '../../arrow/stream/chunk-source.ts';
+import { CallerCounts } from '../../model/limits/caller-counts.ts';
 import { formatByteLimit } from '../../model/value-text.ts';
 
 /** A chunk of checked data on disk. */
@@ -27,8 +28,7 @@ export class Spool {
   readonly #bytesMax: number;
   /** One per process, named by its id. */
   readonly #folder: string;
-  #usedBytes = 0;
-  readonly #usedByCaller = new Map<string, number>();
+  readonly #usedBytes = new CallerCounts();
   #files = 0;
 
   private constructor(folder: string, bytesMax: number) {
@@ -69,7 +69,7 @@ export class Spool {
     for (const { path, bytes, caller } of chunks) {
       // A file that stays is found by the sweep of the next start.
       await rm(path, { force: true }).catch(() => {});
-      this.#count(caller, -bytes);
+      this.#usedBytes.add(caller, -bytes);
     }
   }
 
@@ -106,24 +106,17 @@ export class Spool {
       const hint = 'Send them in several requests, or ask an operator to raise engine.spoolBytesMax.';
       throw new ServiceError('PayloadTooLarge', message, { hint });
     }
-    if ((this.#usedByCaller.get(caller) ?? 0) + bytes > callerBytesMax) {
+    if (this.#usedBytes.of(caller) + bytes > callerBytesMax) {
       const message = `Uploads of this caller use ${formatByteLimit(callerBytesMax)} of disk space.`;
       const hint = 'Complete or abort some, or try again when they are finished.';
       throw new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 5 });
     }
-    if (this.#usedBytes + bytes > this.#bytesMax) {
+    if (this.#usedBytes.total + bytes > this.#bytesMax) {
       const message = 'Other requests use the disk space for uploads.';
       const hint = 'Try again when they are finished.';
       throw new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 5 });
     }
-    this.#count(caller, bytes);
-  }
-
-  #count(caller: string, bytes: number): void {
-    this.#usedBytes += bytes;
-    const used = (this.#usedByCaller.get(caller) ?? 0) + bytes;
-    if (used > 0) this.#usedByCaller.set(caller, used);
-    else this.#usedByCaller.delete(caller);
+    this.#usedBytes.add(caller, bytes);
   }
 }
 

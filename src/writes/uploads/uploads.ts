@@ -104,6 +104,11 @@ export class Uploads {
     return part.chunks.reduce((sum, { rows }) => sum + rows, 0);
   }
 
+  /** Of its parts, as far as it is known. */
+  modeOf(key: UploadKey): InsertMode {
+    return this.#find(key)?.mode ?? 'append';
+  }
+
   /** Asked again, it gives the same outcome; after a failure it may be tried again. */
   async complete(key: UploadKey, write: Omit<RowsWrite, 'mode'>): Promise<WriteResult> {
     // The upload itself does not survive a restart, its result does.

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
 import { assertRefused, badRequest, forbidden, unauthenticated } from '../refusal.ts';
@@ -24,6 +25,21 @@ async function committed(id: string): Promise<string> {
 }
 
 suite('POST /v1/transaction/{id}/describe', () => {
+  test('tells whether an upload in parts added rows or replaced them', async () => {
+    const { at } = await server.table();
+    for (const [mode, operation] of [
+      ['append', 'insert_into_table'],
+      ['overwrite', 'overwrite_table'],
+    ]) {
+      const { upload_id } = (await server.admin.post(`${at}/multipart_write/create`, {})).json;
+      await server.admin.arrow(`${at}/insert?mode=${mode}&upload_id=${upload_id}&upload_part_id=1`, sampleStream(2));
+      const ended = await server.admin.post(`${at}/multipart_write/complete?upload_id=${upload_id}`, {});
+      assert.equal(ended.status, 200, ended.text);
+      const { properties } = (await ask(ended.json.transaction_id, 'describe')).json;
+      assert.equal(properties.operation, operation);
+    }
+  });
+
   test('tells who did what, to which table, at which version, and when', async () => {
     const id = await committed('sales$orders');
     const { status, json } = await ask(id, 'describe', { id: [id] });
