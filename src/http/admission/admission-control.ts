@@ -44,6 +44,7 @@ export class AdmissionControl {
   readonly #allBusy: ServiceError;
   #running = 0;
   #nextClass = 0;
+  #recheck: NodeJS.Timeout | undefined;
 
   constructor(options: AdmissionOptions) {
     const { limits } = options;
@@ -62,7 +63,7 @@ export class AdmissionControl {
   /** Synchronous while a slot is free. */
   enter(request: AdmissionRequest): ReleaseSlot | Promise<ReleaseSlot> {
     const pool = this.#pools[request.work];
-    // No waiting request could use this slot: each release starts every request that may run.
+    // No waiting request could use this slot: each release starts every request that may run, and so does `#recheckSoon`.
     if (this.#hasSlot(pool) && pool.mayStart(request.caller)) return this.#start(pool, request.caller);
     this.#options.onFull?.(request.work);
     this.#requireQueueSpace(pool, request.caller);
@@ -147,7 +148,17 @@ export class AdmissionControl {
       pool.fullSince ??= entry.since;
       clientLeft.addEventListener('abort', onClientLeft, { once: true });
       if (clientLeft.aborted) onClientLeft();
+      else this.#recheckSoon();
     });
+  }
+
+  /** Once the other callers have been inactive for a while, a caller with slow reads may start more. No release says so. */
+  #recheckSoon(): void {
+    this.#recheck ??= setTimeout(() => {
+      this.#recheck = undefined;
+      this.#startWaiting();
+      if (WORK_CLASSES.some((work) => this.#pools[work].waiting.length > 0)) this.#recheckSoon();
+    }, ACTIVE_MILLISECONDS).unref();
   }
 
   /** The classes take the slots that all of them share in round-robin. */

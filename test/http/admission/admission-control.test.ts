@@ -324,6 +324,25 @@ test('while others are active, a caller with slow reads starts no more, and othe
   assert.equal(many.length, 4);
 });
 
+test('a caller with slow reads starts more as soon as the others have been inactive for a while', async (context) => {
+  context.mock.timers.enable({ apis: ['setTimeout'] });
+  const gate = open({ readsMax: 16, slowReadsPerCallerMax: 2, queueSeconds: 10 });
+  for (let count = 0; count < 2; count += 1) gate.take('read', 'much');
+  gate.now = 5000;
+  gate.take('read', 'little')();
+  const waiting = gate.queue('read', 'much');
+  gate.now = 5500;
+  gate.take('read', 'little')();
+  gate.now = 6000;
+  context.mock.timers.tick(1000);
+  await Promise.resolve();
+  assert.deepEqual(gate.started, []);
+  gate.now = 7000;
+  context.mock.timers.tick(1000);
+  (await waiting)();
+  assert.deepEqual(gate.started, ['much']);
+});
+
 test('any number of quick reads of a caller start beside others', () => {
   const gate = open({ readsMax: 16, slowReadsPerCallerMax: 2 });
   gate.take('read', 'little');
