@@ -15,7 +15,7 @@ const PROCESS_SECONDS_MAX = 1200;
 const SECONDS_PER_PROCESS = 90;
 /** What the slowest files take on two cores, as their durations in the output say. */
 const SLOW_SECONDS = JSON.parse(readFileSync('scripts/slow-tests.json', 'utf8'));
-const OTHER_SECONDS = 2;
+const OTHER_SECONDS = 1;
 const GROUPS = resolve('build/test-groups');
 const FAILURE_LINES_MAX = 30;
 

@@ -34,6 +34,12 @@ export async function auditPage(page: Page, within?: string): Promise<readonly s
   );
 }
 
+/** The rules that do not depend on colours, which are the same on every screen. */
+export async function auditStructure(page: Page): Promise<readonly string[]> {
+  await whenSettled(page);
+  return runAxe(page, { runOnly: RULES, rules: { ...OFF, 'color-contrast': { enabled: false } } }, undefined);
+}
+
 /** Words in drawings, at which axe-core does not look, that have too little contrast. */
 export async function auditDrawings(page: Page): Promise<readonly string[]> {
   return inBothSchemes(page, async () => page.evaluate(DRAWINGS));
