@@ -114,7 +114,10 @@ async function runBatch(
   }
 }
 
-/** Beside what is kept for replays. The batch is committed: without credentials, `describe_table` gives them. */
+/**
+ * Beside what is kept for replays, which check nothing: caller and table may have changed since. The batch is committed:
+ * without credentials, `describe_table` gives them.
+ */
 async function withCredentials(
   request: DatabaseRequest,
   services: Services,
@@ -124,15 +127,15 @@ async function withCredentials(
   const results = fields['results'];
   if (!Array.isArray(results) || services.vending === undefined) return fields;
   const vended = results.map(async (result: Result, index): Promise<Result> => {
-    const body = operations[index]?.declare_table;
-    if (body === undefined || result.declare_table === undefined) return result;
+    const [body, declared] = [operations[index]?.declare_table, result.declare_table];
+    if (body === undefined || declared === undefined) return result;
     const storage_options = await orReport('credentials for a declared table', services, async () => {
       const table = await services.catalog.tables.find(request.database.id, readPath(request, body));
-      if (table === undefined) return {};
+      if (table === undefined || locationUri(table.location) !== declared['location']) return {};
       const isEmpty = await isOnlyDeclared(table, services);
       return vendCredentials({ ...request, body }, { table, isEmpty }, services);
     });
-    return { declare_table: { ...result.declare_table, storage_options: storage_options ?? {} } };
+    return { declare_table: { ...declared, storage_options: storage_options ?? {} } };
   });
   return { ...fields, results: await Promise.all(vended) };
 }

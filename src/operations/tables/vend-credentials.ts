@@ -24,6 +24,7 @@ export async function vendCredentials(
   const { vending, telemetry } = services;
   if (vending === undefined || !wantsCredentials(request, services)) return {};
   const { requestId, caller, database } = request;
+  if (!isPermitted(caller, 'read', database.name, table.path)) return {};
   const access = chooseAccess(request, table, isEmpty);
   const { location } = table;
   const { storageOptions, expiresAtMilliseconds } = await vending.vend({

@@ -230,6 +230,51 @@ suite('declare_table with vend_credentials', { skip }, () => {
   });
 });
 
+suite('batch-commit with vend_credentials', { skip }, () => {
+  const declare = async (id: readonly string[], key: string, client: Client): Promise<Answer> => {
+    const body = { operations: [{ declare_table: { id, ...VEND } }] };
+    return client.post('/v1/table/batch-commit', body, { 'idempotency-key': key });
+  };
+  const optionsIn = (answer: Answer): Record<string, string> => {
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json.results[0].declare_table.storage_options;
+  };
+
+  test('gives a writer credentials again when the request is repeated', async () => {
+    const id = [server.name('declared')];
+    const writer = await server.caller('writer');
+    assert.notDeepEqual(optionsIn(await declare(id, 'again', writer)), {});
+    assert.notDeepEqual(optionsIn(await declare(id, 'again', writer)), {});
+  });
+
+  test('gives none on a repetition by a caller who may no longer read the table', async () => {
+    const team = server.name('team');
+    await server.namespace([team]);
+    const [lost, kept] = [[team], [server.name('other')]].map((path) => ({
+      role: 'writer',
+      database: 'default',
+      path,
+    }));
+    const created = await server.admin.post('/v1/access/key/create', { name: team, grants: [lost, kept] });
+    const { principal, key } = created.json;
+    const writer = server.client({ key });
+    assert.notDeepEqual(optionsIn(await declare([team, 't'], team, writer)), {});
+    assert.equal((await server.admin.post('/v1/access/grant/delete', { principal, ...lost })).status, 200);
+    const count = emulator.tokens.sessions.length;
+    assert.deepEqual(optionsIn(await declare([team, 't'], team, writer)), {});
+    assert.equal(emulator.tokens.sessions.length, count);
+  });
+
+  test('gives none on a repetition for another table that has the name by now', async () => {
+    const id = server.name('declared');
+    const writer = await server.caller('writer');
+    assert.notDeepEqual(optionsIn(await declare([id], id, writer)), {});
+    assert.equal((await post(id, 'drop', {})).status, 200);
+    await server.table({ id });
+    assert.deepEqual(optionsIn(await declare([id], id, writer)), {});
+  });
+});
+
 test('a server that vends no credentials answers with empty storage options', { skip }, async (t) => {
   const off = await ContractServer.start({ flags: toFlags(emulator, 'off') });
   t.after(async () => off.close());
