@@ -29,6 +29,7 @@ import { watchEngine } from '../engine/watched-engine.ts';
 import { createLoad } from '../http/admission/load.ts';
 import { Jobs } from '../jobs/jobs.ts';
 import { Maintenance } from '../maintenance/maintenance.ts';
+import { checkDeclared } from '../operations/tables/declared-tables.ts';
 import { TRIAL_FILE, readRelease } from '../release.ts';
 import { SizeQuotas } from '../quotas/size-quotas.ts';
 import { ResultCache } from '../result-cache/result-cache.ts';
@@ -120,7 +121,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const sizeQuotas = new SizeQuotas({ catalog, engine, telemetry, measureSeconds });
   const maintained = { engine, catalog, jobs, telemetry, tuner, writes, sizeQuotas };
   const maintenance = open.add(openMaintenance(config, maintained));
-  const views = new Views({ engine, catalog, writes, jobs, sizeQuotas, limits, now });
+  const views = new Views({ engine, catalog, writes, jobs, sizeQuotas, checkDeclared, limits, now });
   return {
     ...observed,
     config,

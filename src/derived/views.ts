@@ -21,6 +21,8 @@ export interface ViewsParts {
   readonly writes: Writes;
   readonly jobs: Jobs;
   readonly sizeQuotas: SizeQuotas;
+  /** Refuses data of a declared table that refer to files of others. */
+  readonly checkDeclared: (table: TableRecord, parts: Pick<ViewsParts, 'engine' | 'catalog'>) => Promise<TableRecord>;
   readonly limits: Pick<Limits, 'sql' | 'arrow' | 'views'>;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -77,10 +79,11 @@ export class Views {
 
   /** `undefined` when it was dropped. */
   async findSource(definition: Pick<ViewDefinition, 'sourceId'>): Promise<TableRecord | undefined> {
-    const { tables } = this.#parts.catalog;
-    const found = await tables.findById(definition.sourceId);
+    const { checkDeclared, catalog } = this.#parts;
+    const found = await catalog.tables.findById(definition.sourceId);
     // By its name it is found with the version that readers get.
-    return found && tables.find(found.databaseId, found.path);
+    const source = found && (await catalog.tables.find(found.databaseId, found.path));
+    return source && checkDeclared(source, this.#parts);
   }
 
   async #run(request: RefreshRequest, enter: EnterPhase): Promise<Refreshed> {

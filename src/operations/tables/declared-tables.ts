@@ -95,7 +95,10 @@ export async function isOnlyDeclared(table: TableRecord, services: Services): Pr
  * A declared table whose data are found is an ordinary one from then on. Refuses data that refer to files of others:
  * the writer of the data could read them through the server.
  */
-export async function checkDeclared(table: TableRecord, { engine, catalog }: Services): Promise<TableRecord> {
+export async function checkDeclared(
+  table: TableRecord,
+  { engine, catalog }: Pick<Services, 'engine'> & { readonly catalog: Pick<Services['catalog'], 'tables'> },
+): Promise<TableRecord> {
   const { isDeclared, ...published } = table;
   const { location } = table;
   // Held at version 0: a batch is about to commit its first version.

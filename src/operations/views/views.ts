@@ -28,6 +28,7 @@ import type { RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { collectPages, cutPage, readIdToken, readLimit } from '../shared/pages.ts';
 import { toTableState } from '../shared/table-state.ts';
+import { checkDeclared } from '../tables/declared-tables.ts';
 import { dropTable } from '../tables/drop-table.ts';
 import { alreadyExists, claimName, publishData, writeData } from '../tables/new-table.ts';
 import { readView, toColumn } from './view-definition.ts';
@@ -210,7 +211,7 @@ async function requireReadable(
     : undefined;
   if (found === undefined) throw tableNotFound(shown, delimiter);
   requireRead(request, found);
-  return found;
+  return checkDeclared(found, services);
 }
 
 function requireRead({ caller, database }: RequestFacts, { path }: TableRecord): void {

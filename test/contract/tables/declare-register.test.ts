@@ -35,6 +35,21 @@ async function foreign(...folders: readonly string[]): Promise<string> {
   return [...folders, name].join('/');
 }
 
+/** Of a view that the service would not create. */
+async function refreshViewOf(source: string): Promise<Answer> {
+  const database = await server.catalog.databases.find('default');
+  assert.ok(database);
+  const { id: databaseId, root } = database;
+  const found = await server.catalog.tables.find(databaseId, [source]);
+  const refresh = { mode: 'manual' };
+  const definition = { sourceId: found?.id, source: [source], columns: [['id', 'id']], refresh };
+  const properties = { 'tiltyard.view': JSON.stringify(definition) };
+  const view = server.name('view');
+  const entry = { operation: 'declare_table', caller: 'key:test', version: 0, requestId: 'test' };
+  await server.catalog.tables.declare({ databaseId, path: [view], root, location: undefined, properties }, entry);
+  return server.admin.post(`/v1/materialized_view/${view}/refresh`, {});
+}
+
 suite('POST /v1/table/{id}/declare', () => {
   test('reserves a name and a location, and describes them without version and schema', async () => {
     const id = server.name();
@@ -98,6 +113,10 @@ suite('POST /v1/table/{id}/declare', () => {
     for (const operation of ['describe', 'count_rows', 'stats', 'maintenance/run'])
       assertRefused(await post(id, operation), badRequest(/outside its directory/));
     assertRefused(await post(id, 'query', { k: 1 }), badRequest(/outside its directory/));
+    const query = { kind: 'query', source_query: `SELECT id FROM ${id}` };
+    const view = await server.admin.post(`/v1/materialized_view/${server.name('view')}/create`, query);
+    assertRefused(view, badRequest(/outside its directory/));
+    assertRefused(await refreshViewOf(id), badRequest(/outside its directory/));
     const listed = await server.admin.get('/v1/table/', LANCEDB);
     assert.equal(listed.status, 200, listed.text);
     assert.ok(!listed.json.tables.includes(id));
