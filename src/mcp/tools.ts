@@ -54,7 +54,8 @@ export const TOOLS: readonly Tool[] = [
     advice: 'Without a predicate, all rows are updated. Undo it with restore_table.',
   }),
   operationTool(deleteFromTable, { isDestructive: true, advice: 'Undo it with restore_table.' }),
-  operationTool(createNamespace),
+  // `overwrite` would drop all tables inside.
+  operationTool(createNamespace, { without: ['mode'] }),
   operationTool(createIndex, { advice: 'A long build continues as a job: check it with describe_job.' }),
   operationTool(dropIndex, { isDestructive: true }),
   operationTool(createTag),

@@ -223,6 +223,15 @@ suite('tools of the Model Context Protocol', () => {
     await call('create_namespace', { namespace: server.name('made') });
   });
 
+  test('a namespace that exists is not replaced', async () => {
+    const space = server.name('kept');
+    await server.namespace([space]);
+    const { id } = await server.table({ id: `${space}$orders` });
+    assert.match(await refusal('create_namespace', { namespace: space, mode: 'overwrite' }), /mode/);
+    assert.match(await refusal('create_namespace', { namespace: space }), /already exists/);
+    assert.equal(await call('count_table_rows', { table: id }), '10');
+  });
+
   test('a refusal of the service is a tool error with its message', async () => {
     assert.match(await refusal('describe_table', { table: 'absent' }), /absent.*not found|not found/);
     const { id } = await server.table();
