@@ -140,7 +140,7 @@ async function createOrKeep(request: CreateRequest, services: Services): Promise
   try {
     return await create(request, services);
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.kind !== 'NamespaceAlreadyExists') throw error;
+    if (!isTaken(error)) throw error;
     const kept = await services.catalog.namespaces.find(request.database.id, request.namespace);
     // It may have been dropped in between.
     return kept === undefined ? create(request, services) : replyWithNamespace(kept.properties, undefined);
@@ -150,13 +150,23 @@ async function createOrKeep(request: CreateRequest, services: Services): Promise
 /** Drops everything inside, which takes a higher permission than creating a namespace. */
 async function replace(request: CreateRequest, services: Services): Promise<Reply> {
   const { caller, database, namespace: path } = request;
-  const { namespaces } = services.catalog;
-  const isReplaced = (await namespaces.find(database.id, path)) !== undefined;
-  if (isReplaced && !isPermitted(caller, 'manage', database.name, path)) throw notPermitted('manage');
+  if (!isPermitted(caller, 'manage', database.name, path)) return createUnlessTaken(request, services);
   const namespace = toNamespace(request);
-  const { transactionId, removals } = await namespaces.replace(namespace, toCommitEntry(request));
+  const { transactionId, removals } = await services.catalog.namespaces.replace(namespace, toCommitEntry(request));
   await removeData(services, removals);
   return replyWithNamespace(namespace.properties, transactionId);
+}
+
+async function createUnlessTaken(request: CreateRequest, services: Services): Promise<Reply> {
+  try {
+    return await create(request, services);
+  } catch (error) {
+    throw isTaken(error) ? notPermitted('manage') : error;
+  }
+}
+
+function isTaken(error: unknown): boolean {
+  return error instanceof ServiceError && error.kind === 'NamespaceAlreadyExists';
 }
 
 function toNamespace({ database, namespace, body }: CreateRequest) {

@@ -94,6 +94,22 @@ test('refuses a write while writes are paused, and a body that does not match', 
   await assert.rejects(paused, isRefusal('ServiceUnavailable'));
 });
 
+test('a writer does not replace a namespace that was created after the request looked for it', async (t) => {
+  const frontEnd = await createFrontEnd(t);
+  const { namespaces } = frontEnd.services.catalog;
+  const params = { id: 'sales' };
+  await frontEnd.call('create_namespace', callerWith('owner'), { params, body: { properties: { owner: 'eu' } } });
+  const before = t.mock.method(namespaces, 'find', async (_databaseId: string, path: readonly string[]) =>
+    path.length === 0 ? { path, properties: {} } : undefined,
+  );
+  const replaced = frontEnd.call('create_namespace', callerWith('writer'), { params, body: { mode: 'overwrite' } });
+  await assert.rejects(replaced, isRefusal('PermissionDenied'));
+  before.mock.restore();
+  const reply = await frontEnd.call('describe_namespace', callerWith('reader'), { params });
+  assert.ok(reply.kind === 'object');
+  assert.deepEqual(reply.body, { properties: { owner: 'eu' } });
+});
+
 test('an internal error about a table that was dropped meanwhile means that the table does not exist', async (t) => {
   const { catalog, database } = await temporaryCatalog(t);
   const table = await createTable(catalog, database.id, ['items']);
