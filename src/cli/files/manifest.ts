@@ -2,6 +2,7 @@ import { createHash } from 'node:crypto';
 import { createReadStream } from 'node:fs';
 import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
+import { isView } from '../../model/derived/view.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { NGRAM_PARAMETERS, TEXT_PARAMETERS } from '../../model/index-spec.ts';
 import { parseJson } from '../../model/strict-json.ts';
@@ -99,10 +100,12 @@ export function listDifferences({ tables }: Manifest): readonly string[] {
   return [...all.slice(0, SHOWN_MAX), `… and ${all.length - SHOWN_MAX} more; see manifest.json.`];
 }
 
-function differencesOf({ path, tags, branches = [], indexes }: TableEntry): readonly string[] {
+function differencesOf(entry: TableEntry): readonly string[] {
+  const { path, tags, branches = [], indexes } = entry;
   const name = showPath(path);
   const tagNames = Object.keys(tags);
   return [
+    ...(isView(entry) ? [`${name}: the materialized view is restored as a plain table.`] : []),
     ...(branches.length === 0 ? [] : [`${name}: branches are not in the backup: ${branches.join(', ')}.`]),
     ...(tagNames.length === 0 ? [] : [`${name}: tags are not restored: ${tagNames.join(', ')}.`]),
     ...indexes.flatMap((index) =>

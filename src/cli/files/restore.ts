@@ -6,7 +6,9 @@ import { callTable, waitForJob } from '../../client/calls.ts';
 import { ClientError } from '../../client/client-error.ts';
 import { startIndex, createNamespace, createTable } from '../../client/tables.ts';
 import { countRows, findRowCount } from '../../client/rows.ts';
+import { listViews } from '../../client/views.ts';
 import { nearNameHint } from '../../config/sources/names.ts';
+import { isView, withoutView } from '../../model/derived/view.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { formatCount } from '../../plans/format-figure.ts';
 import { defineClientCommand } from '../client-command.ts';
@@ -95,7 +97,7 @@ async function withoutExisting(
   tables: readonly TableEntry[],
   given: Given,
 ): Promise<readonly TableEntry[]> {
-  if (given.has('replace')) return tables;
+  if (given.has('replace')) return withoutViews(client, tables);
   const wanted: TableEntry[] = [];
   for (const entry of tables) {
     const rows = await findRowCount(client, entry.path);
@@ -109,6 +111,13 @@ async function withoutExisting(
   return wanted;
 }
 
+/** A view that exists is refreshed from its source; nothing else may write to it. */
+async function withoutViews(client: ApiClient, tables: readonly TableEntry[]): Promise<readonly TableEntry[]> {
+  const existing = new Set<string>();
+  for await (const { id } of listViews(client, [])) existing.add(showPath(id));
+  return tables.filter((entry) => !isView(entry) || !existing.has(showPath(entry.path)));
+}
+
 async function restoreTable(
   client: ApiClient,
   entry: TableEntry,
@@ -120,7 +129,7 @@ async function restoreTable(
     throw new UsageError(`${file} of ${name} is missing, incomplete or changed since the backup.`);
   }
   const bytes = ReadableStream.from<Uint8Array>(createReadStream(file));
-  await createTable(client, path, bytes, { mode, properties: entry.properties });
+  await createTable(client, path, bytes, { mode, properties: withoutView(entry.properties) });
   // The metadata of the schema is not part of the rows.
   if (Object.keys(entry.schema_metadata).length > 0) {
     await callTable(client, path, 'schema_metadata/update', { metadata: entry.schema_metadata });

@@ -166,3 +166,24 @@ test('one table of a backup is restored beside tables that went on', async () =>
   assert.equal(wrong.code, 2);
   assert.match(wrong.err, /The backup has no table peopel\. Did you mean "?people"?\?/);
 });
+
+test('a materialized view comes back as a plain table, unless it exists; the tables after it come back too', async () => {
+  const client = new Client(server.url, { headers: { 'x-service-database': 'views' } });
+  assert.equal((await client.post('/v1/database/create', { name: 'views' })).status, 200);
+  for (const name of ['a', 'c']) await client.arrow(`/v1/table/${name}/create`, sampleStream(3));
+  const query = { kind: 'query', source_query: 'SELECT id FROM a' };
+  assert.equal((await client.post('/v1/materialized_view/b/create', query)).status, 201);
+
+  const place = join(folder, 'views');
+  const made = await cli('backup', 'views', place);
+  assert.equal(made.code, 0, made.err);
+  assert.match(made.out, /^b: the materialized view is restored as a plain table\.$/m);
+  const restored = await cli('restore', place, 'plain');
+  assert.equal(restored.code, 0, restored.err);
+  assert.match(restored.out, /^Restored 3 tables with 6 rows into plain/);
+  const to = new ApiClient({ url: server.url, key: ADMIN_KEY, database: 'plain' });
+  assert.deepEqual((await describeTable(to, ['b'])).properties, {});
+  const replaced = await cli('restore', place, 'views', '--replace');
+  assert.equal(replaced.code, 0, replaced.err);
+  assert.match(replaced.out, /^Restored 2 tables .* 1 table existed already/);
+});
