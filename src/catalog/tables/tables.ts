@@ -68,15 +68,16 @@ export function createTableStore(context: CatalogContext) {
 
     /** Tables of all databases with this property, after an id, in the order of ids. */
     async listWithProperty(name: string, { after = '', limit }: { readonly after?: string; readonly limit: number }) {
-      const rows = await read(async (sql) =>
-        visibleTables(sql)
-          .where('properties', 'like', `%${JSON.stringify(name)}:%`)
-          .where('id', '>', after)
-          .orderBy('id')
-          .limit(limit)
-          .execute(),
-      );
-      return rows.map((row) => toTableRecord(row, roots)).filter(({ properties }) => properties[name] !== undefined);
+      const found: TableRecord[] = [];
+      let last = after;
+      for (;;) {
+        const page = { after: last, limit };
+        const rows = await read(async (sql) => listMentioning(sql, name, page));
+        const tables = rows.map((row) => toTableRecord(row, roots));
+        found.push(...tables.filter(({ properties }) => properties[name] !== undefined));
+        if (rows.length < limit || found.length >= limit) return found.slice(0, limit);
+        last = rows.at(-1)?.id ?? last;
+      }
     },
 
     /** Readers see the latest version again. */
@@ -106,6 +107,12 @@ export function createTableStore(context: CatalogContext) {
       return adoptTables(context, databaseId, found);
     },
   };
+}
+
+/** Also tables with a property whose name only contains this one. */
+async function listMentioning(sql: Sql, property: string, { after, limit }: { after: string; limit: number }) {
+  const mentioning = visibleTables(sql).where('properties', 'like', `%${JSON.stringify(property)}:%`);
+  return mentioning.where('id', '>', after).orderBy('id').limit(limit).execute();
 }
 
 async function listRows(sql: Sql, page: TablePage): Promise<TableRow[]> {

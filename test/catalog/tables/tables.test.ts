@@ -55,6 +55,20 @@ test('pages of every size together are all tables in order', async (context) => 
   await fc.assert(property, { numRuns: 60 });
 });
 
+test('pages of the tables with a property are full although others have similar ones', async (context) => {
+  const { catalog, database } = await temporaryCatalog(context);
+  const create = async (name: string, key: string) => createTable(catalog, database.id, [name], { [key]: 'x' });
+  for (let round = 0; round < 3; round++) {
+    for (const key of ['x"tiltyard.view', 'Tiltyard.View', 'tiltyard.view.state']) await create(`${round}${key}`, key);
+    await create(`view${round}`, 'tiltyard.view');
+  }
+  const first = await catalog.tables.listWithProperty('tiltyard.view', { limit: 2 });
+  const rest = await catalog.tables.listWithProperty('tiltyard.view', { after: first.at(-1)?.id ?? '', limit: 2 });
+  assert.deepEqual([first.length, rest.length], [2, 1]);
+  const names = [...first, ...rest].map(({ path }) => path.join());
+  assert.deepEqual(names.toSorted(), ['view0', 'view1', 'view2']);
+});
+
 test('a listing under a path has the tables at the path and below it, in order, and no others', async (context) => {
   const { catalog } = await temporaryCatalog(context);
   const property = fc.asyncProperty(distinctPaths, namePaths, fc.nat(), async (paths, other, pick) => {
