@@ -67,7 +67,9 @@ export const DescribeViewReply = Shape.replyBody({
   columns: Shape.mapOf(Type.String(), 'SQL expression of each column.'),
   limit: Type.Optional(Type.Integer()),
   source_latest_version: Type.Optional(
-    Type.Integer({ description: 'Latest version of the source; absent if the source was dropped.' }),
+    Type.Integer({
+      description: 'Latest version of the source; absent if the source was dropped, or the caller may not read it.',
+    }),
   ),
   projections: Type.Array(Type.Object({ output_column: Type.String(), expression: Type.String() }), {
     description: 'The columns, in order.',

@@ -153,7 +153,7 @@ function refreshOf({ refresh, refresh_seconds: seconds }: Summary): string {
 }
 
 function stateOf({ source_version: version, source_latest_version: latest }: Summary): string {
-  if (latest === undefined) return 'the source was dropped';
+  if (latest === undefined) return 'the source was dropped, or you may not read it';
   if (version === undefined) return 'never refreshed';
   return version === latest ? `up to date with version ${latest}` : `behind: has version ${version} of ${latest}`;
 }

@@ -1,6 +1,6 @@
 import { checkColumnName } from '../../arrow/schema/schema-rules.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
-import { isPermitted, isVisible } from '../../model/access.ts';
+import { isPermitted } from '../../model/access.ts';
 import { VIEW_PROPERTY, readViewDefinition, readViewState } from '../../model/derived/view.ts';
 import type { ViewDefinition } from '../../model/derived/view.ts';
 import { belowPrefix, formatPath, nameOf, namespaceOf } from '../../model/identifier.ts';
@@ -88,7 +88,7 @@ export const refreshMaterializedView = defineTableOperation({
     }
     const source = await services.views.findSource(definition);
     if (source === undefined) throw tableNotFound(toShown(request, definition.source), request.delimiter);
-    requireRead(request, source);
+    if (!mayRead(request, source.path)) throw notPermitted('read');
     requireSame(table, body.expected_incarnation);
     const sourceVersion = body.src_version ?? undefined;
     // Refuses a version that is not there.
@@ -111,7 +111,8 @@ export const describeMaterializedView = defineTableOperation({
   async run(request, services) {
     const { table } = request;
     const definition = requireView(table);
-    const source = await services.views.findSource(definition);
+    const found = await services.views.findSource(definition);
+    const source = found && mayRead(request, found.path) ? found : undefined;
     const latest = source && (await services.engine.describeTable(toTableState(source, {})));
     const sourcePath = source?.path ?? definition.source;
     return objectReply<typeof DescribeViewReply>({
@@ -150,7 +151,7 @@ export const listMaterializedViews = defineNamespaceOperation({
   query: ListViewsQuery,
   replies: [json(ListViewsReply, 'The views, in order of creation.')],
   async run(request, services) {
-    const { query, caller, database, namespace, dialect } = request;
+    const { query, database, namespace, dialect } = request;
     const size = readLimit(query, services.limits.http.pageSizeMax);
     // LanceDB's client takes names, and so only of views in the namespace itself.
     const depth = dialect === 'lancedb' ? namespace.length + 1 : Infinity;
@@ -163,8 +164,7 @@ export const listMaterializedViews = defineNamespaceOperation({
           after: last?.id ?? readIdToken(query['page_token']) ?? '',
           limit,
         }),
-      ({ databaseId, path }) =>
-        databaseId === database.id && isBelow(path) && isPermitted(caller, 'read', database.name, path),
+      ({ databaseId, path }) => databaseId === database.id && isBelow(path) && mayRead(request, path),
     );
     const { entries, page_token } = cutPage(found, size, ({ id }) => id);
     if (dialect === 'lancedb') {
@@ -198,24 +198,21 @@ function requireSame({ id }: TableRecord, expected: string | undefined): void {
   });
 }
 
-/** A table that the caller may not see is refused like one that does not exist. */
+/** A table that the caller may not read is refused like one that does not exist. */
 async function requireReadable(
   request: RequestFacts,
   shown: ViewDefinition['source'],
   services: Services,
 ): Promise<TableRecord> {
-  const { caller, database, prefix, delimiter } = request;
+  const { database, prefix, delimiter } = request;
   const path = belowPrefix(prefix, shown);
-  const found = isVisible(caller, database.name, path)
-    ? await services.catalog.tables.find(database.id, path)
-    : undefined;
+  const found = mayRead(request, path) ? await services.catalog.tables.find(database.id, path) : undefined;
   if (found === undefined) throw tableNotFound(shown, delimiter);
-  requireRead(request, found);
   return checkDeclared(found, services);
 }
 
-function requireRead({ caller, database }: RequestFacts, { path }: TableRecord): void {
-  if (!isPermitted(caller, 'read', database.name, path)) throw notPermitted('read');
+function mayRead({ caller, database }: RequestFacts, path: TableRecord['path']): boolean {
+  return isPermitted(caller, 'read', database.name, path);
 }
 
 /** Columns that the source gets later do not change the view. */

@@ -13,6 +13,7 @@ import {
   tableNotFound,
   unauthenticated,
 } from '../refusal.ts';
+import type { Client } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ended, itemsStream, itemsWithTotal } from './computed-tables.ts';
 import type { Item } from './computed-tables.ts';
@@ -332,5 +333,31 @@ suite('a materialized view', () => {
     const made = await server.admin.post('/v1/materialized_view/open$mine/create', body);
     assert.equal(made.status, 201, made.text);
     assertRefused(await writer.post('/v1/materialized_view/open$mine/refresh', {}), forbidden);
+    const beside = await server.table();
+    const grants = [[beside.id, 't'], ['open']].map((path) => ({ role: 'writer', database: 'default', path }) as const);
+    const below = server.client({ key: await server.key(grants) });
+    const ofBeside = query(`SELECT id FROM ${beside.id}`);
+    assertRefused(await below.post('/v1/materialized_view/open$more/create', ofBeside), tableNotFound);
+  });
+
+  test('shows where its source is now, and its version, only to those who may read it', async () => {
+    const [open, hidden] = [server.name('open'), server.name('hidden')];
+    await server.namespace([open]);
+    await server.namespace([hidden]);
+    const source = await server.table({ stream: itemsStream(ITEMS), id: `${open}$items` });
+    const view = viewOf(`${open}$view`);
+    const made = await server.admin.post(`${view}/create`, query(JSON.stringify({ table: source.id })));
+    assert.equal(made.status, 201, made.text);
+    const moved = await server.admin.post(`${source.at}/rename`, {
+      new_table_name: 'moved',
+      new_namespace_id: [hidden],
+    });
+    assert.equal(moved.status, 200, moved.text);
+    const shown = async (client: Client): Promise<readonly unknown[]> => {
+      const { json } = await client.post(`${view}/describe`, {});
+      return [json.source, json.source_latest_version];
+    };
+    assert.deepEqual(await shown(server.admin), [`${hidden}$moved`, source.version]);
+    assert.deepEqual(await shown(await server.caller('reader', [open])), [source.id, undefined]);
   });
 });

@@ -80,7 +80,7 @@ function Definition({ view }: { readonly view: DescribeViewReply }): JSX.Element
 
 function State({ view }: { readonly view: DescribeViewReply }): JSX.Element {
   const { source_version: has, source_latest_version: latest } = view;
-  if (latest === undefined) return <Badge kind="bad">the source was dropped</Badge>;
+  if (latest === undefined) return <Badge kind="bad">the source was dropped, or you may not read it</Badge>;
   if (has === undefined) return <Badge kind="warn">never refreshed: it has no rows yet</Badge>;
   return has === latest ? (
     <Badge kind="good">up to date with version {formatCount(latest)}</Badge>
