@@ -113,6 +113,7 @@ async function openHttp(parts: AppParts): Promise<HttpServer> {
     basePath: config.basePath,
     host: config.host,
     hostSuffix: config.hostSuffix,
+    allowedHosts: config.mcp.allowedHosts,
     mcp: config.mcp,
     trustedProxies: config.http.trustedProxies,
     tls: await readTls(config),

@@ -34,13 +34,14 @@ import {
   readRequestId,
   refuseDoubledHeaders,
 } from './request/headers.ts';
+import { requireOwnPage } from './request/own-host.ts';
+import type { HostSettings } from './request/own-host.ts';
 import { readQueryValues } from './request/url.ts';
 
-export interface HttpDependencies extends InvokeDependencies, SendDependencies {
+export interface HttpDependencies extends InvokeDependencies, SendDependencies, HostSettings {
   readonly services: InvokeDependencies['services'];
   readonly authenticator: Authenticator;
   readonly refusalCache: RefusalCache;
-  readonly hostSuffix: string | undefined;
   /** Absent where one node serves. */
   readonly forwarder: Forwarder | undefined;
 }
@@ -120,8 +121,10 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
   const { caller, credentials, raw } = await authenticate(routed, http);
   context.caller = caller.id;
   const work = toWorkClass(operation);
-  // The node that has forwarded the request has counted it.
+  // The node that has forwarded the request has checked and counted it.
   const isCounted = http.forwarder?.isForwarded(message) !== true;
+  // A page has no credential of its reader's, but needs none here.
+  if (caller.kind === 'anonymous' && isCounted) requireOwnPage(message, http);
   if (isCounted) context.holdQuota(enterCaller(caller, work, context, http));
   const readsJson = isJsonRead(operation, message);
   const admissionRequest = { work, caller: caller.id, signal };

@@ -1,10 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { IncomingMessage } from 'node:http';
 import { ApiClient } from '../../client/api-client.ts';
-import { ServiceError } from '../../errors/service-error.ts';
 import type { McpHandler } from '../../mcp/mcp-handler.ts';
-import { isLoopback } from '../../model/address.ts';
-import { quoteForMessage } from '../../model/identifier.ts';
 import { CallerSlots } from '../admission/caller-slots.ts';
 import type { HttpDependencies } from '../handle-request.ts';
 import { createLocalFetch } from '../local-fetch.ts';
@@ -14,13 +11,12 @@ import { sendStream, sendWhole } from '../reply/send-reply.ts';
 import { RequestContext } from '../request-context.ts';
 import { readJsonBody } from '../request/body.ts';
 import { readHeaderCredentials, refuseDoubledHeaders } from '../request/headers.ts';
+import { requireOwnHost } from '../request/own-host.ts';
 
 export interface McpRouteSettings extends HttpDependencies {
   readonly basePath: string;
   readonly release: string;
-  /** That the server listens on. */
-  readonly host: string;
-  readonly mcp: { readonly enabled: boolean; readonly writes: boolean; readonly allowedHosts: readonly string[] };
+  readonly mcp: { readonly enabled: boolean; readonly writes: boolean };
 }
 
 const PATH = '/mcp';
@@ -125,34 +121,4 @@ async function send(context: RequestContext, { status, headers, body }: Response
   const outcome = await sendStream(context, { ...reply, body: { first: [], rest: body.values() } }, http);
   const failure = outcome.failure === undefined ? undefined : toPublicError(outcome.failure);
   context.finish(status, outcome.bytes, failure);
-}
-
-/**
- * Against DNS rebinding, by which a web page reaches a server on the machine of its reader: a page names itself in Origin,
- * and a name that the page chose in Host.
- */
-function requireOwnHost({ headers }: IncomingMessage, { mcp, host, hostSuffix }: McpRouteSettings): void {
-  const isOwn = (name: string): boolean =>
-    isLoopback(name) ||
-    mcp.allowedHosts.some((allowed) => allowed.toLowerCase() === name) ||
-    (hostSuffix !== undefined && (name === hostSuffix || name.endsWith(`.${hostSuffix}`)));
-  const { origin } = headers;
-  if (origin !== undefined && !isOwn(hostOf(origin))) throw notOwn('Origin', origin);
-  const isChecked = isLoopback(host) || mcp.allowedHosts.length > 0;
-  if (isChecked && !isOwn(hostOf(`http://${headers.host}`))) throw notOwn('Host', headers.host ?? '');
-}
-
-/** Empty for what is no address, such as the origin `null` of a sandboxed page. */
-function hostOf(address: string): string {
-  return URL.canParse(address) ? new URL(address).hostname.toLowerCase() : '';
-}
-
-function notOwn(header: string, value: string): ServiceError {
-  return new ServiceError(
-    'PermissionDenied',
-    `The ${header} header is ${quoteForMessage(value)}, which is not allowed.`,
-    {
-      hint: 'An operator can allow host names with the setting mcp.allowedHosts.',
-    },
-  );
 }

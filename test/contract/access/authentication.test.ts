@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import type { TestContext } from 'node:test';
 import { generateApiKey } from '../../../src/auth/keys/secrets.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer, Client } from '../../support/client.ts';
@@ -333,4 +334,56 @@ test('a deployment that needs no credential takes none for the administrator, an
   const { id } = await server.table();
   for (const send of Object.values(endpoints(server.stranger(), id))) assert.equal((await send()).status, 200);
   assertRefused(await server.client({ key: 'bad' }).get('/v1/tables'), unauthenticated);
+});
+
+suite('a deployment that needs no credential', () => {
+  const EVIL = 'evil.example:2333';
+
+  async function startOpen(t: TestContext, ...flags: readonly string[]): Promise<ContractServer> {
+    const server = await ContractServer.start({ flags: ['--auth-required=false', ...flags] });
+    t.after(async () => server.close());
+    return server;
+  }
+
+  /** As a browser sends it for a page. */
+  async function sendAsPage(server: ContractServer, path: string, headers: Record<string, string>): Promise<Answer> {
+    return sendRaw(server.url, { path, headers: { 'x-api-key': '', ...headers }, body: '{}' });
+  }
+
+  test('does not let web pages of other hosts change tables', async (t) => {
+    const server = await startOpen(t);
+    const { at } = await server.table();
+    for (const origin of ['https://evil.example', `http://localhost.${EVIL}`, 'null']) {
+      assertRefused(await sendAsPage(server, `${at}/drop`, { origin }), forbidden);
+    }
+    const rebound = { host: EVIL, origin: `http://${EVIL}` };
+    assertRefused(await sendAsPage(server, `${at}/drop`, rebound), forbidden);
+    assertRefused(await sendAsPage(server, `${at}/describe`, { host: EVIL }), forbidden);
+    const { status, text } = await server.stranger().post(`${at}/describe`, {});
+    assert.equal(status, 200, text);
+  });
+
+  test('serves pages of its own and of hosts that the operator allows, and callers with a credential', async (t) => {
+    const server = await startOpen(t, '--mcp-allowed-hosts=tables.example');
+    const { at } = await server.table();
+    const { host } = new URL(server.url);
+    for (const headers of [
+      { origin: server.url },
+      { origin: 'http://localhost:8080' },
+      { origin: 'https://tables.example', host: 'tables.example' },
+      { origin: 'https://evil.example', host: EVIL, 'x-api-key': ADMIN_KEY },
+    ]) {
+      const { status, text } = await sendAsPage(server, `${at}/describe`, { host, ...headers });
+      assert.equal(status, 200, text);
+    }
+  });
+
+  test('serves pages of its own by any name where it listens on an open network', async (t) => {
+    const server = await startOpen(t, '--host=0.0.0.0', '--auth-allow-open-network');
+    const { at } = await server.table();
+    const host = 'tables.lan:2333';
+    const own = await sendAsPage(server, `${at}/describe`, { host, origin: `http://${host}` });
+    assert.equal(own.status, 200, own.text);
+    assertRefused(await sendAsPage(server, `${at}/drop`, { host, origin: `http://${EVIL}` }), forbidden);
+  });
 });
