@@ -154,7 +154,8 @@ export class AdmissionControl {
 
   /** Once the other callers have been inactive for a while, a caller with slow reads may start more. No release says so. */
   #recheckSoon(): void {
-    this.#recheck ??= setTimeout(() => {
+    if (this.#recheck !== undefined) return;
+    this.#recheck = setTimeout(() => {
       this.#recheck = undefined;
       this.#startWaiting();
       if (WORK_CLASSES.some((work) => this.#pools[work].waiting.length > 0)) this.#recheckSoon();
