@@ -114,6 +114,12 @@ async function receive(request: ClientRequest, body: string): Promise<IncomingMe
       reply.on('error', () => {}).resume();
       resolve(reply);
     });
+    // Without a listener, Node closes the socket and says nothing.
+    request.once('upgrade', (reply, socket) => {
+      socket.destroy();
+      resolve(reply);
+    });
+    request.once('close', () => reject(new Error('The receiver closed the connection.')));
     request.end(body);
   });
 }
