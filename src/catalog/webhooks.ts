@@ -134,7 +134,7 @@ export function createWebhookStore(context: CatalogContext) {
 /** What the node that delivers for a webhook needs. */
 function createDeliveries({ read, append, clock, nodeId: ownId = '', now }: CatalogContext) {
   return {
-    /** Active ones that this node delivers for, or may take over, and whose next attempt is due. */
+    /** Active ones with commits behind their cursor that this node delivers for, or may take over, and whose next attempt is due. */
     async listDue(): Promise<readonly WebhookRecord[]> {
       const rows = await read(async (sql) =>
         sql
@@ -143,6 +143,15 @@ function createDeliveries({ read, append, clock, nodeId: ownId = '', now }: Cata
           .selectAll('webhooks')
           .where('webhooks.state', '=', 'active')
           .where('webhooks.nextAttemptAt', '<=', now())
+          .where((where) =>
+            where.exists(
+              where
+                .selectFrom('transactions')
+                .select('transactions.id')
+                .whereRef('transactions.databaseId', '=', 'webhooks.databaseId')
+                .whereRef('transactions.id', '>', 'webhooks.cursor'),
+            ),
+          )
           .where((where) =>
             where.or([
               where('webhooks.nodeId', 'in', ['', ownId]),
