@@ -108,7 +108,8 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
      */
     async abortHeld(id: string, tableId: string, head: number | undefined): Promise<void> {
       const run = async (sql: Sql): Promise<void> => {
-        const removed = await sql.deleteFrom('journal').where('id', '=', id).executeTakeFirst();
+        const entry = sql.deleteFrom('journal').where('id', '=', id).where('state', '=', 'pending');
+        const removed = await entry.executeTakeFirst();
         // An entry whose begin was refused holds nothing; the hold is then another's.
         if (removed.numDeletedRows !== 1n) return;
         await releaseVersion(sql, tableId);
@@ -127,7 +128,7 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
   };
 }
 
-function createEntryLookups({ read, now, requireDurable }: CatalogContext, limits: JournalLimits) {
+function createEntryLookups({ read, group, now, requireDurable }: CatalogContext, limits: JournalLimits) {
   const list = async (narrow: (entries: EntryQuery) => EntryQuery): Promise<readonly JournalEntry[]> => {
     const rows = await read(async (sql) => narrow(sql.selectFrom('journal').selectAll()).execute());
     return rows.map(toEntry);
@@ -148,10 +149,11 @@ function createEntryLookups({ read, now, requireDurable }: CatalogContext, limit
       return newest;
     },
 
+    /** In a transaction, which waits for others: PostgreSQL may still commit one whose reply was given up. */
     async find(id: string): Promise<JournalEntry | undefined> {
-      await requireDurable();
-      const [entry] = await list((entries) => entries.where('id', '=', id));
-      return entry;
+      const run = async (sql: Sql) => sql.selectFrom('journal').selectAll().where('id', '=', id).executeTakeFirst();
+      const row = await group.run({ run, changesLookups: false, isDurable: false });
+      return row && toEntry(row);
     },
 
     /** In the order in which they began at their tables; of all tables or of one. */

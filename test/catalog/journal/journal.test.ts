@@ -242,6 +242,15 @@ suite('a write of several commits', () => {
     assert.equal((await catalog.transactions.list({ databaseId, limit: 10 })).length, 1);
   });
 
+  test('that was recorded keeps its entry, however late it is to be undone', async (t) => {
+    const { journal, table, entry } = await openJournal(t);
+    const begun = entry('a', { holdsReaders: true });
+    await journal.begin([begun], OPTIONS);
+    await journal.record([toCommit(table, begun)], true);
+    await journal.abortHeld('a', table.id, undefined);
+    assert.equal((await journal.find('a'))?.state, 'committed');
+  });
+
   test('is refused beside another one, and leaves no entry', async (t) => {
     const { journal, entry } = await openJournal(t);
     await journal.begin([entry('a', { holdsReaders: true })], OPTIONS);
