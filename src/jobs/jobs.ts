@@ -332,14 +332,33 @@ export class Jobs {
   async #resumeAbandoned(): Promise<void> {
     const { shared, telemetry } = this.#settings;
     if (shared === undefined || this.#resumers.size === 0) return;
+    let hasFailed = false;
+    const fail = (cause: unknown): void => {
+      hasFailed = true;
+      telemetry.emit({ kind: 'background-failed', task: 'resuming jobs', cause });
+    };
     try {
-      for (const job of await shared.store.listAbandoned([...this.#resumers.keys()])) {
-        if (this.#isClosed) return;
-        if (this.#entries.has(job.id) || (await shared.owns?.(job.subject.tableId)) === false) continue;
-        if (await shared.store.claim(job)) await this.#resume(job);
+      const kinds = [...this.#resumers.keys()];
+      for (let page = await shared.store.listAbandoned(kinds); page.length > 0 && !this.#isClosed;) {
+        for (const job of page) await this.#takeOver(job, shared).catch(fail);
+        page = await shared.store.listAbandoned(kinds, page.at(-1));
       }
     } catch (cause) {
-      telemetry.emit({ kind: 'background-failed', task: 'resuming jobs', cause });
+      fail(cause);
+    }
+    // Where several nodes serve, it is called again in any case.
+    if (!hasFailed || shared.owns !== undefined || this.#isClosed) return;
+    this.#resuming = setTimeout(() => void this.#resumeAbandoned(), RESUME_MILLISECONDS).unref();
+  }
+
+  async #takeOver(job: JobRecord, { store, owns }: SharedParts): Promise<void> {
+    if (this.#isClosed || this.#entries.has(job.id) || (await owns?.(job.subject.tableId)) === false) return;
+    if (!(await store.claim(job))) return;
+    try {
+      await this.#resume(job);
+    } catch (error) {
+      await this.#shared?.release(job.id);
+      throw error;
     }
   }
 

@@ -6,7 +6,7 @@ import { NotOwner } from '../../src/errors/not-owner.ts';
 import { Jobs } from '../../src/jobs/jobs.ts';
 import type { EnterPhase, NewJob } from '../../src/jobs/jobs.ts';
 import type { TelemetryEvent } from '../../src/telemetry/events.ts';
-import { openNode, temporaryFile } from '../catalog/temporary-catalog.ts';
+import { open, openNode, temporaryFile } from '../catalog/temporary-catalog.ts';
 import { eventually } from '../support/eventually.ts';
 
 const LIMITS = {
@@ -252,4 +252,52 @@ suite('a resumable job', () => {
     b.startResuming();
     await eventually(async () => (await b.find(id))?.state === 'CANCELLED');
   });
+
+  test('goes on after a restart, however many others do', async (t) => {
+    const { jobs, store, resumed } = await openRestarted(t, 130);
+    jobs.startResuming();
+    await eventually(async () => resumed.length === 130);
+    await eventually(async () => (await store.listAbandoned(['work'])).length === 0);
+    assert.equal(new Set(resumed).size, 130);
+  });
+
+  test('that cannot go on now keeps no others from it, and is left for the next attempt', async (t) => {
+    const { a, b, endA } = await openNodes(t);
+    const ids = [a.start(resumable('x'), held().work), a.start(resumable('y'), held().work)].map(({ id }) => id);
+    await eventually(async () => (await b.list('db')).length === 2);
+    await endA();
+    let failures = 1;
+    b.registerKind('work', async ({ subject }) => {
+      failures -= 1;
+      if (failures >= 0) throw new Error('the catalog is away');
+      return { subject: resumable(subject.tableId), work: async () => ({ value: 8 }) };
+    });
+    b.startResuming();
+    await eventually(async () => (await b.find(ids[1] ?? ''))?.state === 'DONE');
+    assert.equal((await b.find(ids[0] ?? ''))?.state, 'IN_PROGRESS');
+    b.startResuming();
+    await eventually(async () => (await b.find(ids[0] ?? ''))?.state === 'DONE');
+  });
 });
+
+/** The only process, after one that has left so many jobs unfinished. */
+async function openRestarted(context: TestContext, count: number) {
+  const { jobs: store } = await open(context, await temporaryFile(context));
+  const { exclusiveKey: _, sameAs: _same, ...subject } = newJob('x');
+  for (let index = 0; index < count; index += 1) {
+    const state = { state: 'IN_PROGRESS', phase: 'first', isCancelRequested: false, createdAt: index } as const;
+    await store.save({ id: `job${index}`, subject, ...state }, LIMITS.keptMax);
+  }
+  const resumed: string[] = [];
+  const settings = { limits: LIMITS, telemetry: { emit() {} }, now: () => 1000, makeId: () => 'new' };
+  const jobs = new Jobs({ ...settings, hasTable: async () => true, shared: { store } });
+  jobs.registerKind('work', async ({ id }) => ({
+    subject: { ...subject, isResumable: true, exclusiveKey: id, sameAs: id },
+    work: async () => {
+      resumed.push(id);
+      return {};
+    },
+  }));
+  context.after(() => jobs.close());
+  return { jobs, store, resumed };
+}

@@ -108,18 +108,28 @@ export function createJobStore(context: CatalogContext) {
 /** How jobs pass from one process to another. */
 function createHandOver({ read, append, clock, nodeId: ownId = '' }: CatalogContext) {
   return {
-    /** Unfinished jobs of these kinds whose process has ended, or has left them. */
-    async listAbandoned(kinds: readonly string[]): Promise<readonly JobRecord[]> {
+    /** Unfinished jobs of these kinds whose process has ended, or has left them; oldest first, some at a time. */
+    async listAbandoned(
+      kinds: readonly string[],
+      after: Pick<JobRecord, 'createdAt' | 'id'> = FIRST,
+    ): Promise<readonly JobRecord[]> {
       const rows = await read(async (sql) =>
         selectJobs(sql, clock)
           .selectAll('jobs')
           .where('jobs.endedAt', 'is', null)
           .where('jobs.kind', 'in', kinds)
+          .where((where) =>
+            where.or([where('nodes.aliveUntil', 'is', null), where('nodes.aliveUntil', '<=', clock.value)]),
+          )
+          .where((where) =>
+            where(where.refTuple('jobs.createdAt', 'jobs.id'), '>', where.tuple(after.createdAt, after.id)),
+          )
           .orderBy('jobs.createdAt')
+          .orderBy('jobs.id')
           .limit(ABANDONED_MAX)
           .execute(),
       );
-      return rows.filter(({ isAbandoned }) => isAbandoned === 1).map(fromRow);
+      return rows.map(fromRow);
     },
 
     /** Whether this process now has the job: of several that ask, one. */
@@ -170,8 +180,8 @@ function selectJobs(sql: Sql, clock: CatalogContext['clock']) {
     );
 }
 
-/** Resumed at once; the others follow when these have ended. */
 const ABANDONED_MAX = 100;
+const FIRST = { createdAt: -1, id: '' };
 
 /** A transaction removes at most so many; the next one goes on. */
 const PRUNED_MAX = 1000;

@@ -107,6 +107,23 @@ suite('a job of a node', () => {
   });
 });
 
+suite('abandoned jobs', () => {
+  test('are listed page by page, oldest first, behind however many that run', async (t) => {
+    const { a, b } = await openNodes(t);
+    for (let index = 0; index < 110; index += 1) await b.jobs.save(newJob(`run${index}`, { createdAt: 1 }), KEPT_MAX);
+    const lost = Array.from({ length: 110 }, (_unused, index) => `lost${String(index).padStart(3, '0')}`);
+    for (const [index, id] of lost.entries()) await a.jobs.save(newJob(id, { createdAt: 10 + (index >> 1) }), KEPT_MAX);
+    await a.nodes.leave('a');
+    const first = await b.jobs.listAbandoned([SUBJECT.kind]);
+    const rest = await b.jobs.listAbandoned([SUBJECT.kind], first.at(-1));
+    assert.equal(first.length, 100);
+    assert.deepEqual(
+      [...first, ...rest].map(({ id }) => id),
+      lost,
+    );
+  });
+});
+
 suite('jobs of all nodes', () => {
   test('are kept up to a bound: the oldest that have ended go, and those that run stay', async (t) => {
     const { a, b } = await openNodes(t);
