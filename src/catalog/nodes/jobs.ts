@@ -46,7 +46,10 @@ export function createJobStore(context: CatalogContext) {
   const { read, append, clock, nodeId: ownId = '' } = context;
   return {
     ...createHandOver(context),
-    /** A job of this node, as it is now. When it has ended, the oldest ended ones past `keptMax` are removed. */
+    /**
+     * A job of this node, as it is now; one that another node has taken over stays as it is. When it has ended, the oldest
+     * ended ones past `keptMax` are removed.
+     */
     async save(job: JobRecord, keptMax: number): Promise<void> {
       const { state, phase, cancelRequested, endedAt, result, failure, ...constant } = toRow(job, ownId);
       // A request of another node to cancel it stays.
@@ -56,7 +59,12 @@ export function createJobStore(context: CatalogContext) {
         await sql
           .insertInto('jobs')
           .values({ ...constant, ...changes, cancelRequested })
-          .onConflict((conflict) => conflict.column('id').doUpdateSet({ ...changes, ...cancel }))
+          .onConflict((conflict) =>
+            conflict
+              .column('id')
+              .doUpdateSet({ ...changes, ...cancel })
+              .where('jobs.nodeId', '=', ownId),
+          )
           .execute();
         if (endedAt !== null) await prune(sql, { clock, keptMax, ownId });
       });

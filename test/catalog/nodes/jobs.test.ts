@@ -108,6 +108,19 @@ suite('a job of a node', () => {
 });
 
 suite('abandoned jobs', () => {
+  test('that another node has taken over are no longer changed by their former one', async (t) => {
+    const { a, b } = await openNodes(t);
+    await a.jobs.save(newJob('x'), KEPT_MAX);
+    await a.nodes.extend('a', -1);
+    assert.ok(await b.jobs.claim({ id: 'x' }));
+    await a.nodes.extend('a', 60_000);
+    await a.jobs.save(newJob('x', { phase: 'committing' }), KEPT_MAX);
+    assert.equal((await b.jobs.find('x'))?.phase, 'building');
+    await b.jobs.save(ended('x'), KEPT_MAX);
+    await a.jobs.save(newJob('x', { state: 'FAILED', endedAt: NOW }), KEPT_MAX);
+    assert.deepEqual(await b.jobs.find('x'), { ...ended('x'), isAbandoned: false });
+  });
+
   test('are listed page by page, oldest first, behind however many that run', async (t) => {
     const { a, b } = await openNodes(t);
     for (let index = 0; index < 110; index += 1) await b.jobs.save(newJob(`run${index}`, { createdAt: 1 }), KEPT_MAX);
