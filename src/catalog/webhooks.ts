@@ -159,7 +159,7 @@ function createDeliveries({ read, append, clock, nodeId: ownId = '', now }: Cata
               where('nodes.aliveUntil', '<=', clock.value),
             ]),
           )
-          .orderBy('webhooks.attemptedAt')
+          .orderBy('webhooks.attemptedAt', (order) => order.nullsFirst())
           .limit(DUE_MAX)
           .execute(),
       );

@@ -25,6 +25,9 @@ const SKIPPED_MILLISECONDS = 10_000;
 /** How much of the feed is looked at for one delivery. */
 const PAGES_MAX = 20;
 
+/** The part of the slots that the webhooks of one database may use. */
+const DATABASE_SHARE = 3 / 4;
+
 const CLOSE_POLL_MILLISECONDS = 10;
 
 /**
@@ -33,7 +36,8 @@ const CLOSE_POLL_MILLISECONDS = 10;
  */
 export class Webhooks {
   readonly #parts: WebhooksParts;
-  readonly #running = new Set<string>();
+  /** Webhooks that are delivered for, and their databases. */
+  readonly #running = new Map<string, string>();
   /** Positions past commits that are not wanted, which the catalog does not have yet. */
   readonly #skipped = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
@@ -87,13 +91,13 @@ export class Webhooks {
   async #look(): Promise<void> {
     if (this.#isLooking || this.#ended.signal.aborted) return;
     this.#isLooking = true;
-    const { catalog, limits, telemetry } = this.#parts;
+    const { catalog, telemetry } = this.#parts;
     try {
       const due = await catalog.webhooks.listDue();
       const newest = due.length === 0 ? '' : ((await catalog.transactions.newestId()) ?? '');
       for (const webhook of due) {
-        if (this.#running.size >= limits.runningMax || this.#ended.signal.aborted) break;
-        if (this.#running.has(webhook.id) || this.#cursorOf(webhook) >= newest) continue;
+        if (this.#ended.signal.aborted) break;
+        if (this.#running.has(webhook.id) || this.#cursorOf(webhook) >= newest || this.#isCrowded(webhook)) continue;
         if (await catalog.webhooks.claim(webhook)) void this.#deliver(webhook);
       }
     } catch (cause) {
@@ -103,14 +107,21 @@ export class Webhooks {
     }
   }
 
+  /** Whether all slots are taken, or those that one database may use. */
+  #isCrowded({ databaseId }: WebhookRecord): boolean {
+    const { runningMax } = this.#parts.limits;
+    const own = [...this.#running.values()].filter((each) => each === databaseId).length;
+    return this.#running.size >= runningMax || own >= Math.max(1, Math.floor(runningMax * DATABASE_SHARE));
+  }
+
   #cursorOf({ id, cursor }: WebhookRecord): string {
     const skipped = this.#skipped.get(id) ?? '';
     return skipped > cursor ? skipped : cursor;
   }
 
-  /** One delivery after the other, until there is nothing more, one fails, or another node has taken over. */
+  /** One delivery after the other, until there is nothing more, one fails, others wait, or another node has taken over. */
   async #deliver(webhook: WebhookRecord): Promise<void> {
-    this.#running.add(webhook.id);
+    this.#running.set(webhook.id, webhook.databaseId);
     try {
       const database = (await this.#parts.catalog.databases.list()).find(({ id }) => id === webhook.databaseId);
       // A webhook is deleted with its database.
@@ -118,11 +129,14 @@ export class Webhooks {
       let current: WebhookRecord | undefined = webhook;
       while (current?.state === 'active' && !this.#ended.signal.aborted) {
         current = await this.#deliverOnce(current, database.name);
+        if (this.#isCrowded(webhook)) break;
       }
     } catch (cause) {
       this.#parts.telemetry.emit({ kind: 'background-failed', task: 'delivering to a webhook', cause });
     } finally {
+      const isCrowded = this.#isCrowded(webhook);
       this.#running.delete(webhook.id);
+      if (isCrowded) this.#wake();
     }
   }
 

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
+import { once } from 'node:events';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { WebhookSender } from '../../src/events/send-webhook.ts';
 import { Webhooks } from '../../src/events/webhooks.ts';
 import type { WebhookLimits } from '../../src/model/limits/integration-limits.ts';
-import { ENTRY, NOW, open, temporaryFile } from '../catalog/temporary-catalog.ts';
+import { ENTRY, NOW, open as openCatalog, temporaryFile } from '../catalog/temporary-catalog.ts';
 import { eventually } from '../support/eventually.ts';
 
 const LIMITS: WebhookLimits = {
@@ -18,9 +20,9 @@ const LIMITS: WebhookLimits = {
   disableSeconds: 1000,
 };
 
-/** Where deliveries went, in order. */
-async function start(context: TestContext, send: WebhookSender['send'] = async () => ({ status: 200 })) {
-  const catalog = await open(context, await temporaryFile(context));
+/** Where deliveries went, in order, once `webhooks` is started. */
+async function open(context: TestContext, send: WebhookSender['send'] = async () => ({ status: 200 })) {
+  const catalog = await openCatalog(context, await temporaryFile(context));
   const sent: string[] = [];
   const webhooks = new Webhooks({
     catalog,
@@ -36,9 +38,8 @@ async function start(context: TestContext, send: WebhookSender['send'] = async (
     now: () => NOW,
     random: () => 0.5,
   });
-  webhooks.start();
   context.after(async () => webhooks.close());
-  return { catalog, sent };
+  return { catalog, webhooks, sent };
 }
 
 async function createDatabase(catalog: Catalog, name: string): Promise<string> {
@@ -57,12 +58,47 @@ async function commit({ namespaces }: Catalog, databaseId: string, name: string)
 
 suite('webhooks of several databases', () => {
   test('those of databases without commits keep no others from being delivered', async (t) => {
-    const { catalog, sent } = await start(t);
+    const { catalog, webhooks, sent } = await open(t);
     const [idle, busy] = [await createDatabase(catalog, 'idle'), await createDatabase(catalog, 'busy')];
     await createWebhooks(catalog, idle, ['idle-1', 'idle-2', 'idle-3', 'idle-4']);
     await createWebhooks(catalog, busy, ['busy']);
     await commit(catalog, busy, 'one');
+    webhooks.start();
     await eventually(async () => sent.length > 0);
     assert.deepEqual(sent, ['busy']);
+  });
+
+  test('a database whose receivers are slow leaves a quarter of the deliveries to others', async (t) => {
+    const { catalog, webhooks, sent } = await open(t, async (_delivery, ended) => {
+      if (!ended.aborted) await once(ended, 'abort');
+      return { error: 'The server is shutting down.' };
+    });
+    const [slow, other] = [await createDatabase(catalog, 'slow'), await createDatabase(catalog, 'other')];
+    await createWebhooks(catalog, slow, ['slow', 'slow', 'slow', 'slow']);
+    for (const database of [slow, other]) await commit(catalog, database, 'one');
+    webhooks.start();
+    await eventually(async () => sent.length >= 3);
+    await createWebhooks(catalog, other, ['other']);
+    await eventually(async () => sent.includes('other'));
+    assert.deepEqual(sent, ['slow', 'slow', 'slow', 'other']);
+  });
+
+  test('one with much to deliver gives way to others after each delivery', async (t) => {
+    const { catalog, webhooks, sent } = await open(t, async () => {
+      await sleep(20);
+      return { status: 200 };
+    });
+    for (const name of ['one', 'two']) {
+      const database = await createDatabase(catalog, name);
+      await createWebhooks(catalog, database, [name, name]);
+      for (let index = 0; index < 10; index += 1) await commit(catalog, database, `space${index}`);
+    }
+    webhooks.start();
+    await eventually(async () => sent.length > 0);
+    const other = await createDatabase(catalog, 'other');
+    await createWebhooks(catalog, other, ['other']);
+    await commit(catalog, other, 'one');
+    await eventually(async () => sent.length === 41);
+    assert.ok(sent.indexOf('other') < 30, sent.join(' '));
   });
 });
