@@ -1,4 +1,5 @@
 import { readFileSchema } from '../arrow/schema/schema-reader.ts';
+import { isRead } from '../arrow/results/result-framing.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../engine/engine.ts';
 import { ServiceError } from '../errors/service-error.ts';
@@ -20,7 +21,7 @@ export interface ViewsParts {
   readonly catalog: Pick<Catalog, 'tables' | 'quotas'>;
   readonly writes: Writes;
   readonly jobs: Jobs;
-  readonly sizeQuotas: SizeQuotas;
+  readonly sizeQuotas: Pick<SizeQuotas, 'begin'>;
   /** Refuses data of a declared table that refer to files of others. */
   readonly checkDeclared: (table: TableRecord, parts: Pick<ViewsParts, 'engine' | 'catalog'>) => Promise<TableRecord>;
   readonly limits: Pick<Limits, 'sql' | 'arrow' | 'views'>;
@@ -108,9 +109,14 @@ export class Views {
     const query = toViewQuery(definition, limits.sql, firstAddress);
     const timeout = { seconds: undefined, signal: () => new AbortController().signal, caller: request.caller };
     const result = await engine.rows.query(toTableState(source, { version }), query, timeout);
-    const stream = toStream(result, limits.arrow.chunkBytes, async (rows) => enter(`read ${rows} rows`));
-    await enter('writing the rows');
-    return this.#write({ ...request, view }, stream, { version, isAppend: firstAddress !== undefined });
+    try {
+      const stream = toStream(result, limits.arrow.chunkBytes, async (rows) => enter(`read ${rows} rows`));
+      await enter('writing the rows');
+      return await this.#write({ ...request, view }, stream, { version, isAppend: firstAddress !== undefined });
+    } finally {
+      // The reading of them may not have begun, or not have ended.
+      if (!isRead(result.files)) await result.files[Symbol.asyncIterator]().return?.();
+    }
   }
 
   async #write(
