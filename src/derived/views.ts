@@ -48,6 +48,7 @@ export interface Refreshed {
 }
 
 const KIND = 'refresh_materialized_view';
+const ATTEMPTS_MAX = 3;
 
 /**
  * Materialized views: tables whose rows follow from those of another one. A refresh replaces all rows or adds what was
@@ -60,7 +61,15 @@ export class Views {
 
   constructor(parts: ViewsParts) {
     this.#parts = parts;
-    const run = async (request: RefreshRequest, enter: EnterPhase) => this.#run(request, enter);
+    const run = async (request: RefreshRequest, enter: EnterPhase) => {
+      for (let attempt = 1; ; attempt += 1) {
+        try {
+          return await this.#run(request, enter);
+        } catch (error) {
+          if (!(error instanceof Overtaken) || attempt === ATTEMPTS_MAX) throw error;
+        }
+      }
+    };
     this.start = openTableJobs(parts, { kind: KIND, toSubject, readRequest, run });
   }
 
@@ -138,6 +147,7 @@ export class Views {
           mode: isAppend ? 'append' : 'replace',
           properties: { [VIEW_STATE_PROPERTY]: JSON.stringify(state) },
           toFields: ({ rows }) => ({ rows }),
+          confirm: async () => this.#requireState(view),
         },
         stream,
       );
@@ -147,6 +157,12 @@ export class Views {
     } finally {
       await sized?.end();
     }
+  }
+
+  /** Another node may have owned the view for a while, and refreshed it. */
+  async #requireState({ id, properties }: TableRecord): Promise<void> {
+    const latest = await this.#parts.catalog.tables.findById(id);
+    if (latest?.properties[VIEW_STATE_PROPERTY] !== properties[VIEW_STATE_PROPERTY]) throw new Overtaken();
   }
 
   /** No request has brought the quotas along. */
@@ -159,6 +175,12 @@ export class Views {
       { caller: { id: caller, quota }, database, table, arrivedAt: performance.now() },
       undefined,
     );
+  }
+}
+
+class Overtaken extends ServiceError {
+  constructor() {
+    super('ConcurrentModification', 'The view was refreshed meanwhile.');
   }
 }
 

@@ -62,6 +62,7 @@ export class MultiCommitPipeline {
       await onStep('own');
       const { epoch } = await inDoubtWrites.own(table);
       inDoubtWrites.requireUndone(write);
+      await write.confirm?.();
       await storage.requireRoot();
       scope = await storage.beginSync(table.location);
       const { baseVersion, transactionId } = await plan.prepare();

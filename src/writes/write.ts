@@ -67,7 +67,10 @@ export interface TableWrite<Outcome> extends WriteOf<CommitPlan<Outcome>, Outcom
 }
 
 /** A write that takes several commits, visible all at once. */
-export type MultiCommitWrite<Outcome> = WriteOf<MultiCommitPlan<Outcome>, Outcome>;
+export interface MultiCommitWrite<Outcome> extends WriteOf<MultiCommitPlan<Outcome>, Outcome> {
+  /** Refuses the write in its turn, when what it was computed from has changed. No other owner can change it any more. */
+  readonly confirm?: (() => Promise<void>) | undefined;
+}
 
 /** The entry whose response is about to be sent. */
 export type ResponseRef = Pick<NewEntry, 'id' | 'key'>;

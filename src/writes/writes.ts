@@ -21,7 +21,7 @@ import { InDoubtWrites } from './recovery/in-doubt-writes.ts';
 import { findFault } from './recovery/verify.ts';
 import { changeUnknown, orInDoubt } from './refusals.ts';
 import { Inserts } from './uploads/inserts.ts';
-import type { RowsWrite } from './uploads/inserts.ts';
+import type { RowsWrite, WholeWrite } from './uploads/inserts.ts';
 import { Spool } from './uploads/spool.ts';
 import { Uploads } from './uploads/uploads.ts';
 import { removeVersions } from './version-removals.ts';
@@ -156,7 +156,7 @@ export class Writes {
   }
 
   /** Rows whose properties are set by the same transaction that makes them visible, or not at all. */
-  async insertWhole(write: RowsWrite, stream: CheckedStream): Promise<WriteResult> {
+  async insertWhole(write: WholeWrite, stream: CheckedStream): Promise<WriteResult> {
     return this.#inserts.insertWhole(write, stream);
   }
 

@@ -5,7 +5,7 @@ import type { AppendedRows, Engine, WriteTarget } from '../../engine/engine.ts';
 import type { Schema } from '../../model/schema.ts';
 import type { MultiCommitPipeline } from '../multi-commit.ts';
 import type { Spool, SpooledChunk } from './spool.ts';
-import type { Fields, Growth, JournaledWrite, WriteResult } from '../write.ts';
+import type { Fields, Growth, JournaledWrite, MultiCommitWrite, WriteResult } from '../write.ts';
 import type { WritePipeline } from '../write-pipeline.ts';
 
 /** `replace`: all rows, but neither columns nor indexes. */
@@ -18,6 +18,9 @@ export interface RowsWrite extends JournaledWrite {
   readonly storageOptions?: Readonly<Record<string, string>>;
   toFields(outcome: AppendedRows): Fields;
 }
+
+/** Rows that are written in several commits, however few they are. */
+export interface WholeWrite extends RowsWrite, Pick<MultiCommitWrite<AppendedRows>, 'confirm'> {}
 
 /** One stream of an upload. */
 export interface UploadPart {
@@ -61,7 +64,7 @@ export class Inserts {
   }
 
   /** In several commits, however few rows there are: whatever fails, the version before it is restored. */
-  async insertWhole(write: RowsWrite, stream: CheckedStream): Promise<WriteResult> {
+  async insertWhole(write: WholeWrite, stream: CheckedStream): Promise<WriteResult> {
     const { spool } = this.#parts;
     const { schema } = stream;
     const chunks = await spool.take(await pullChunks(stream, 0), write.request.caller);
@@ -82,7 +85,7 @@ export class Inserts {
     return { schema: stream.schema, chunks: await this.#parts.spool.take(await pullChunks(stream, 0), caller) };
   }
 
-  async insertParts(write: RowsWrite, parts: readonly UploadPart[]): Promise<WriteResult> {
+  async insertParts(write: WholeWrite, parts: readonly UploadPart[]): Promise<WriteResult> {
     const { engine, multiCommit, spool } = this.#parts;
     const { table, branch, mode, storageOptions = {} } = write;
     const { location } = table;
