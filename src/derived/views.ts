@@ -180,7 +180,7 @@ export class Views {
 
 class Overtaken extends ServiceError {
   constructor() {
-    super('ConcurrentModification', 'The view was refreshed meanwhile.');
+    super('ConcurrentModification', 'The view was refreshed meanwhile.', { hint: 'Refresh it again.' });
   }
 }
 

@@ -5,6 +5,7 @@ import { Views } from '../../src/derived/views.ts';
 import type { Engine } from '../../src/engine/engine.ts';
 import { Jobs } from '../../src/jobs/jobs.ts';
 import { VIEW_PROPERTY } from '../../src/model/derived/view.ts';
+import { checkDeclared } from '../../src/operations/tables/declared-tables.ts';
 import { ENTRY, recordCommit } from '../catalog/temporary-catalog.ts';
 import { toItems } from '../engine/sample-tables.ts';
 import { testLimits } from '../support/limits.ts';
@@ -24,7 +25,8 @@ async function openView(t: TestContext, rows = 9) {
   const openNode = () => {
     const settings = { limits: limits.jobs, telemetry: { emit() {} }, now: Date.now, hasTable: async () => true };
     const jobs = new Jobs({ ...settings, makeId: () => 'job' });
-    const parts = { catalog, writes, jobs, sizeQuotas: { begin: async () => undefined }, limits, now: Date.now };
+    const unlimited = { begin: async () => undefined };
+    const parts = { catalog, writes, jobs, sizeQuotas: unlimited, checkDeclared, limits, now: Date.now };
     const views = new Views({ ...parts, engine: { ...engine, rows: { ...engine.rows, query } } });
     const refresh = async () => {
       const view = await fixture.table('view');
