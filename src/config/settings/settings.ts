@@ -144,7 +144,7 @@ export const SERVICE_SETTINGS = {
   ),
   'mcp.allowedHosts': list(
     [],
-    'Host names, besides those of this machine, that are allowed in Host and Origin of requests to /mcp, and of requests without a credential where none is required.',
+    'Host names, besides those of this machine, that Host and Origin may have at /mcp and where auth.required is off.',
     Rule.readHost,
   ),
   'webhooks.allowHttp': boolean(false, 'Whether webhooks may have http addresses, which send events unencrypted.'),

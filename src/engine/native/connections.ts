@@ -120,7 +120,13 @@ export class Connections {
     this.#isClosed = true;
     const connections = await Promise.allSettled(this.#open.values());
     this.#open.clear();
-    for (const outcome of connections) if (outcome.status === 'fulfilled') outcome.value.close();
+    for (const outcome of connections) {
+      try {
+        if (outcome.status === 'fulfilled') outcome.value.close();
+      } catch {
+        // A call that outlived its caller, to a store that does not answer, still uses it. It ends with the process.
+      }
+    }
   }
 
   /** The connection of a table, and the name by which the engine knows it, below a namespace of its catalog. */
