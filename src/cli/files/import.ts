@@ -129,10 +129,13 @@ class Sender {
   #seen = 0;
   #skipped = 0;
   #isPlanned = false;
+  /** Whether an attempt at the request that was sent last may have been applied, although it failed. */
+  #isInDoubt: boolean;
 
   constructor(target: Target, state: ImportState) {
     this.#target = target;
     this.state = state;
+    this.#isInDoubt = state.pendingRows !== undefined;
   }
 
   /** Returns false when a signal ended it, and nothing was imported. */
@@ -214,7 +217,7 @@ class Sender {
     await this.#save({});
     if (baseVersion === undefined) {
       const headers = { 'idempotency-key': `${id}-create` };
-      const { version } = await withRetries(async () =>
+      const { version } = await this.#send(async () =>
         createTable(client, table, toEmpty(), { mode: mode === 'overwrite' ? mode : 'create', headers }),
       );
       await this.#save({ baseVersion: version, isCreated: true });
@@ -231,13 +234,24 @@ class Sender {
     const { bytes, rows } = this.#held ?? NO_PART;
     await this.#save(uploadId === undefined ? { pendingRows: rows } : { pendingRows: this.state.rows });
     progress.note(`adding ${countOf(this.state.pendingRows ?? 0, 'row')} …`);
-    const { version } = await withRetries(async () => {
+    const { version } = await this.#send(async () => {
       if (uploadId !== undefined) return completeUpload(client, { table, id: uploadId }, headers);
       if (mode === 'append') return insertRows(client, table, bytes, { headers });
       return createTable(client, table, bytes, { mode, headers });
     });
     this.version = version;
     if (uploadId === undefined) this.state = { ...this.state, parts: 1, rows };
+  }
+
+  async #send<Reply>(send: () => Promise<Reply>): Promise<Reply> {
+    const reply = await withRetries(async () =>
+      send().catch((error: unknown) => {
+        this.#isInDoubt ||= error instanceof ClientError ? error.status >= 500 : !isUnsent(error);
+        throw error;
+      }),
+    );
+    this.#isInDoubt = false;
+    return reply;
   }
 
   async #save(change: Partial<ImportState>): Promise<void> {
@@ -247,7 +261,7 @@ class Sender {
 
   /** The same error, which also says whether rows were added. */
   async #explain(error: unknown): Promise<unknown> {
-    if (error instanceof ConnectionError && isUnsent(error)) {
+    if (isUnsent(error) && !this.#isInDoubt) {
       const { pendingRows: _unsent, ...state } = this.state;
       this.state = state;
       if (state.uploadId === undefined && state.isCreated !== true) {
@@ -287,8 +301,9 @@ class Sender {
 const NO_PART = { bytes: new Uint8Array(), rows: 0 };
 
 /** No connection was made, so the request cannot have changed anything. */
-function isUnsent({ code = '' }: ConnectionError): boolean {
-  return ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'].includes(code);
+function isUnsent(error: unknown): boolean {
+  const codes = ['ECONNREFUSED', 'ENOTFOUND', 'EAI_AGAIN', 'UND_ERR_CONNECT_TIMEOUT'];
+  return error instanceof ConnectionError && codes.includes(error.code ?? '');
 }
 
 function mayResume({ status, retryAfterSeconds }: ClientError): boolean {

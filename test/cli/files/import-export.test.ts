@@ -262,6 +262,30 @@ test('without a server nothing is left behind, and the same command works once t
   assert.ok(!(await readdir(folder)).some((name) => name.endsWith('.tiltyard-import')));
 });
 
+async function stateOf(name: string): Promise<{ readonly path: string; readonly saved: any }> {
+  const found = (await readdir(folder)).find(
+    (each) => each.startsWith(`.${name}`) && each.endsWith('.tiltyard-import'),
+  );
+  const path = join(folder, found ?? assert.fail('there is no unfinished import'));
+  return { path, saved: JSON.parse(await readFile(path, 'utf8')) };
+}
+
+test('rows that a server may have added before it went away are not added again by the same command', async (t) => {
+  await json('import', await file('doubted.csv', 'n\n-1\n'), 'doubted');
+  const path = await numbersFile('doubted-rows.csv');
+  const argv = ['import', path, 'doubted', '--mode', 'append'];
+  const proxy = await cuttingProxy(server.url, { inDoubtAt: '/insert' });
+  t.after(() => proxy.close());
+  const { code, err } = await runCliOn(proxy.url, argv);
+  assert.equal(code, 3, err);
+  assert.match(err, /The rows may have been added: .* --resume/);
+  assert.equal((await stateOf('doubted-rows')).saved.pendingRows, 50);
+  proxy.reconnect();
+  assert.match((await runCliOn(proxy.url, argv)).err, /was interrupted/);
+  assert.equal((await runCliOn(proxy.url, [...argv, '--resume'])).code, 0);
+  assert.deepEqual(await numbersOf('doubted'), [-1, ...numbers(50)]);
+});
+
 test('an import that has finished, or never started, cannot be resumed: its rows would be added twice', async () => {
   const path = await file('finished.csv', 'n\n1\n');
   await json('import', path, 'finished');
@@ -314,11 +338,14 @@ test('Ctrl-C during an import leaves nothing behind, and says so', async (t) => 
 interface Cut {
   readonly requests?: number;
   readonly onRequest?: (count: number) => unknown;
+  /** The server says once that the outcome of this request is not known, and goes away. */
+  readonly inDoubtAt?: string;
 }
 
 /** Lets some requests through, then loses the reply to one, and passes nothing more on until `reconnect`. */
-async function cuttingProxy(target: string, { requests = Number.MAX_SAFE_INTEGER, onRequest }: Cut) {
+async function cuttingProxy(target: string, { requests = Number.MAX_SAFE_INTEGER, onRequest, inDoubtAt }: Cut) {
   let left = requests;
+  let isInDoubt = false;
   let count = 0;
   const proxy = createServer((incoming, reply) => {
     left -= 1;
@@ -329,6 +356,7 @@ async function cuttingProxy(target: string, { requests = Number.MAX_SAFE_INTEGER
       return;
     }
     const isLost = left === 0;
+    const isDoubted = !isInDoubt && inDoubtAt !== undefined && incoming.url?.includes(inDoubtAt) === true;
     const forward = request(
       new URL(incoming.url ?? '/', target),
       { method: incoming.method, headers: incoming.headers },
@@ -336,6 +364,13 @@ async function cuttingProxy(target: string, { requests = Number.MAX_SAFE_INTEGER
         if (isLost) {
           answer.resume();
           answer.on('end', () => incoming.socket.destroy());
+          return;
+        }
+        if (isDoubted) {
+          isInDoubt = true;
+          answer.resume();
+          proxy.close();
+          reply.writeHead(503, { 'retry-after': '0', connection: 'close' }).end();
           return;
         }
         reply.writeHead(answer.statusCode ?? 500, answer.headers);
@@ -352,6 +387,7 @@ async function cuttingProxy(target: string, { requests = Number.MAX_SAFE_INTEGER
     url: `http://127.0.0.1:${port}`,
     reconnect: () => {
       left = Number.MAX_SAFE_INTEGER;
+      if (!proxy.listening) proxy.listen(port, '127.0.0.1');
     },
     close: () => {
       proxy.closeAllConnections();
