@@ -1,6 +1,7 @@
 import { createHash, randomUUID } from 'node:crypto';
 import { readFile, rm } from 'node:fs/promises';
 import { basename, dirname, join } from 'node:path';
+import { defined } from '../../client/api-client.ts';
 import { parseJson } from '../../model/strict-json.ts';
 import { UsageError } from '../command.ts';
 import { replaceFile } from './local-files.ts';
@@ -16,14 +17,14 @@ export interface ImportState {
   readonly rows: number;
   /** Of several parts: they wait at the server until the last one has arrived. */
   readonly uploadId?: string;
-  /** Rows of the table before the import. */
-  readonly rowsBefore: number;
   /** Version of the table before the rows are added; absent while it does not exist. */
   readonly baseVersion?: number;
   /** Whether the import has created the table, without rows. */
   readonly isCreated?: boolean;
   /** Present while the request that adds all rows is sent. */
   readonly pendingRows?: number;
+  /** When that was first sent, in milliseconds since 1970. */
+  readonly pendingSince?: number;
 }
 
 export function statePath(files: readonly InputFile[], table: string): string {
@@ -66,8 +67,8 @@ export async function openState(
   );
 }
 
-export function newState(digest: string, base: Pick<ImportState, 'rowsBefore' | 'baseVersion'>): ImportState {
-  return { id: randomUUID(), digest, parts: 0, rows: 0, ...base };
+export function newState(digest: string, baseVersion: number | undefined): ImportState {
+  return { id: randomUUID(), digest, parts: 0, rows: 0, ...defined({ baseVersion }) };
 }
 
 export async function saveState(path: string, state: ImportState): Promise<void> {

@@ -1,16 +1,7 @@
 import { existsSync } from 'node:fs';
-import { defined } from '../../client/api-client.ts';
 import type { ApiClient } from '../../client/api-client.ts';
 import { ClientError, ConnectionError } from '../../client/client-error.ts';
-import {
-  abortUpload,
-  completeUpload,
-  countRows,
-  createUpload,
-  findRowCount,
-  insertRows,
-  isUploadGone,
-} from '../../client/rows.ts';
+import { abortUpload, completeUpload, createUpload, insertRows, isUploadGone } from '../../client/rows.ts';
 import type { Upload } from '../../client/rows.ts';
 import { createTable, describeTable, dropTable } from '../../client/tables.ts';
 import { ServiceError } from '../../errors/service-error.ts';
@@ -69,10 +60,10 @@ export const importCommand = defineClientCommand({
     const path = statePath(files, `${client.url} ${client.database ?? ''} ${formatPath(table)}`);
     const digest = digestOf(files, [mode, options]);
     const earlier = await openState(path, { digest, resume: given.has('resume') });
-    const { state, isCommitted } =
+    const state =
       earlier === undefined
-        ? { state: newState(digest, await readBase(client, table, mode)), isCommitted: false }
-        : await resolvePending(client, table, earlier);
+        ? newState(digest, mode === 'create' ? undefined : await findVersion(client, table))
+        : await requireResendable(client, table, earlier);
     const bytes = files.reduce((sum, { size }) => sum + size, 0);
     const progress = new Progress(terminal, `importing ${showPath(table)}`, bytes);
     const onPlan = (plan: PlannedFile): void => terminal.err(describeVectors(plan));
@@ -80,7 +71,7 @@ export const importCommand = defineClientCommand({
       terminal.err('The server no longer has the parts of the interrupted import: they are sent again.\n');
     const { onInterrupt } = terminal;
     const sender = new Sender({ client, table, mode, path, progress, onInterrupt, onPlan, onForgotten }, state);
-    const isDone = isCommitted || (await sender.run(files, { ...options, tableTypes }));
+    const isDone = await sender.run(files, { ...options, tableTypes });
     progress.end();
     if (!isDone) {
       terminal.err('Interrupted. Nothing was imported.\n');
@@ -140,7 +131,8 @@ class Sender {
 
   /** Returns false when a signal ended it, and nothing was imported. */
   async run(files: readonly InputFile[], options: PartOptions): Promise<boolean> {
-    const unlisten = this.#target.onInterrupt?.(() => this.#interrupt.abort());
+    // What may have been added cannot be cancelled.
+    const unlisten = this.#isInDoubt ? undefined : this.#target.onInterrupt?.(() => this.#interrupt.abort());
     try {
       await this.#sendFiles(files, options).catch(async (error: unknown) => {
         if (!isUploadGone(error)) throw error;
@@ -232,8 +224,9 @@ class Sender {
     const { id, uploadId } = this.state;
     const headers = { 'idempotency-key': id };
     const { bytes, rows } = this.#held ?? NO_PART;
-    await this.#save(uploadId === undefined ? { pendingRows: rows } : { pendingRows: this.state.rows });
-    progress.note(`adding ${countOf(this.state.pendingRows ?? 0, 'row')} …`);
+    const pendingRows = uploadId === undefined ? rows : this.state.rows;
+    await this.#save({ pendingRows, pendingSince: this.state.pendingSince ?? Date.now() });
+    progress.note(`adding ${countOf(pendingRows, 'row')} …`);
     const { version } = await this.#send(async () => {
       if (uploadId !== undefined) return completeUpload(client, { table, id: uploadId }, headers);
       if (mode === 'append') return insertRows(client, table, bytes, { headers });
@@ -262,7 +255,7 @@ class Sender {
   /** The same error, which also says whether rows were added. */
   async #explain(error: unknown): Promise<unknown> {
     if (isUnsent(error) && !this.#isInDoubt) {
-      const { pendingRows: _unsent, ...state } = this.state;
+      const { pendingRows: _unsent, pendingSince: _never, ...state } = this.state;
       this.state = state;
       if (state.uploadId === undefined && state.isCreated !== true) {
         await deleteState(this.#target.path);
@@ -276,6 +269,10 @@ class Sender {
       const isEmpty = isCreated === true && pendingRows === undefined;
       const table = isEmpty ? ` Until then, the table ${showPath(this.#target.table)} exists without rows.` : '';
       error.message = `${error.message} ${outcome}: when the server responds again, use --resume.${table}`;
+      return error;
+    }
+    if (this.#isInDoubt && error instanceof ClientError && !isUploadGone(error)) {
+      error.message = `${error.message} An earlier attempt may have added the rows: check ${showPath(this.#target.table)}.`;
       return error;
     }
     const outcome = await this.#cancel();
@@ -325,33 +322,25 @@ async function dropUnchanged(client: ApiClient, table: TablePath, baseVersion: n
   }
 }
 
-interface Resolved {
-  readonly state: ImportState;
-  readonly isCommitted: boolean;
-}
+/** Servers keep the results of keys for a day, unless they are configured otherwise. */
+const RESEND_MILLISECONDS_MAX = 12 * 3600 * 1000;
 
-/** Finds out from the version and the row count whether the request that was sent last has added the rows. */
-async function resolvePending(client: ApiClient, table: TablePath, earlier: ImportState): Promise<Resolved> {
-  const { pendingRows, ...state } = earlier;
-  if (pendingRows === undefined) return { state, isCommitted: false };
-  const rows = await findRowCount(client, table);
-  const version = rows === undefined ? undefined : (await describeTable(client, table)).version;
-  if (version === state.baseVersion) return { state, isCommitted: false };
-  if (rows === state.rowsBefore + pendingRows) return { state: { ...state, rows: pendingRows }, isCommitted: true };
+/** The request that was sent last is sent again: while the server has its key, it is not applied twice. */
+async function requireResendable(client: ApiClient, table: TablePath, earlier: ImportState): Promise<ImportState> {
+  const { pendingSince = 0, ...state } = earlier;
+  if (state.pendingRows === undefined || Date.now() - pendingSince < RESEND_MILLISECONDS_MAX) return earlier;
+  if ((await findVersion(client, table)) === state.baseVersion) return state;
   throw new UsageError(
     `${showPath(table)} was changed in the meantime, so it is not known whether the rows were added. Check its rows, and start a new import.`,
   );
 }
 
-/** What the table is before the import; without a version, there is none. */
-async function readBase(
-  client: ApiClient,
-  table: TablePath,
-  mode: Mode,
-): Promise<Pick<ImportState, 'rowsBefore' | 'baseVersion'>> {
-  if (mode === 'create') return { rowsBefore: 0 };
-  const rows = mode === 'append' ? await countRows(client, table) : await findRowCount(client, table);
-  if (rows === undefined) return { rowsBefore: 0 };
-  const { version } = await describeTable(client, table);
-  return { rowsBefore: mode === 'append' ? rows : 0, ...defined({ baseVersion: version }) };
+/** `undefined` when there is no such table. */
+async function findVersion(client: ApiClient, table: TablePath): Promise<number | undefined> {
+  try {
+    return (await describeTable(client, table)).version;
+  } catch (error) {
+    if (error instanceof ClientError && error.status === 404) return undefined;
+    throw error;
+  }
 }

@@ -286,6 +286,72 @@ test('rows that a server may have added before it went away are not added again 
   assert.deepEqual(await numbersOf('doubted'), [-1, ...numbers(50)]);
 });
 
+for (const [mode, address] of [
+  ['append', '/insert'],
+  ['overwrite', '/create'],
+] as const) {
+  test(`${mode}: rows that never reached the server are sent again, whatever others have written since`, async (t) => {
+    const table = `unsent-${mode}`;
+    await json('import', await numbersFile(`${table}-first.csv`), table);
+    const path = await file(
+      `${table}.csv`,
+      `n\n${numbers(50)
+        .map((n) => n + 100)
+        .join('\n')}\n`,
+    );
+    const argv = ['import', path, table, '--mode', mode];
+    const proxy = await cuttingProxy(server.url, { unsentAt: address });
+    t.after(() => proxy.close());
+    const cut = await runCliOn(proxy.url, argv);
+    assert.match(cut.err, /The rows may have been added: .* --resume/);
+    if (mode === 'append') await json('import', await numbersFile(`${table}-other.csv`), table, '--mode', 'append');
+    else await json('update', table, '--set', 'n=n', '--all');
+    proxy.reconnect();
+    const resumed = await runCliOn(proxy.url, [...argv, '--resume', '--json']);
+    assert.equal(resumed.code, 0, resumed.err);
+    assert.equal(JSON.parse(resumed.out).rows, 50);
+    const found = await numbersOf(table);
+    assert.equal(found.filter((n) => n >= 100).length, 50);
+    assert.equal(found.length, mode === 'append' ? 150 : 50);
+  });
+
+  test(`${mode}: rows that were added before the reply was lost stay added once, whatever others have written since`, async (t) => {
+    const table = `added-${mode}`;
+    await json('import', await file(`${table}-first.csv`, 'n\n-1\n'), table);
+    const path = await numbersFile(`${table}.csv`);
+    const argv = ['import', path, table, '--mode', mode];
+    const proxy = await cuttingProxy(server.url, { inDoubtAt: address });
+    t.after(() => proxy.close());
+    assert.equal((await runCliOn(proxy.url, argv)).code, 3);
+    await json('import', await file(`${table}-other.csv`, 'n\n1000\n'), table, '--mode', 'append');
+    proxy.reconnect();
+    const resumed = await runCliOn(proxy.url, [...argv, '--resume']);
+    assert.equal(resumed.code, 0, resumed.err);
+    const first = mode === 'append' ? [-1] : [];
+    assert.deepEqual(await numbersOf(table), [...first, ...numbers(50), 1000]);
+  });
+}
+
+test('an import whose server may have forgotten its key is resumed only if the table is as it was', async (t) => {
+  await json('import', await file('aged.csv', 'n\n-1\n'), 'aged');
+  const path = await numbersFile('aged-rows.csv');
+  const argv = ['import', path, 'aged', '--mode', 'append'];
+  const proxy = await cuttingProxy(server.url, { unsentAt: '/insert' });
+  t.after(() => proxy.close());
+  assert.equal((await runCliOn(proxy.url, argv)).code, 3);
+  const { path: state, saved } = await stateOf('aged-rows');
+  await writeFile(state, JSON.stringify({ ...saved, pendingSince: saved.pendingSince - 24 * 3600 * 1000 }));
+  proxy.reconnect();
+  await json('update', 'aged', '--set', 'n=n', '--all');
+  const refused = await runCliOn(proxy.url, [...argv, '--resume']);
+  assert.equal(refused.code, 2);
+  assert.match(refused.err, /aged was changed in the meantime, so it is not known whether the rows were added/);
+  const { version } = await json('describe', 'aged');
+  await writeFile(state, JSON.stringify({ ...saved, baseVersion: version, pendingSince: 0 }));
+  assert.equal((await runCliOn(proxy.url, [...argv, '--resume'])).code, 0);
+  assert.deepEqual(await numbersOf('aged'), [-1, ...numbers(50)]);
+});
+
 test('an import that has finished, or never started, cannot be resumed: its rows would be added twice', async () => {
   const path = await file('finished.csv', 'n\n1\n');
   await json('import', path, 'finished');
@@ -340,17 +406,24 @@ interface Cut {
   readonly onRequest?: (count: number) => unknown;
   /** The server says once that the outcome of this request is not known, and goes away. */
   readonly inDoubtAt?: string;
+  /** The connection is lost before this request reaches the server. */
+  readonly unsentAt?: string;
 }
 
 /** Lets some requests through, then loses the reply to one, and passes nothing more on until `reconnect`. */
-async function cuttingProxy(target: string, { requests = Number.MAX_SAFE_INTEGER, onRequest, inDoubtAt }: Cut) {
+async function cuttingProxy(
+  target: string,
+  { requests = Number.MAX_SAFE_INTEGER, onRequest, inDoubtAt, unsentAt }: Cut,
+) {
   let left = requests;
   let isInDoubt = false;
+  let isBack = false;
   let count = 0;
   const proxy = createServer((incoming, reply) => {
     left -= 1;
     count += 1;
     onRequest?.(count);
+    if (!isBack && unsentAt !== undefined && incoming.url?.includes(unsentAt) === true) left = Math.min(left, -1);
     if (left < 0) {
       incoming.socket.destroy();
       return;
@@ -387,6 +460,7 @@ async function cuttingProxy(target: string, { requests = Number.MAX_SAFE_INTEGER
     url: `http://127.0.0.1:${port}`,
     reconnect: () => {
       left = Number.MAX_SAFE_INTEGER;
+      isBack = true;
       if (!proxy.listening) proxy.listen(port, '127.0.0.1');
     },
     close: () => {
