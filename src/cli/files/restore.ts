@@ -4,7 +4,7 @@ import { defined } from '../../client/api-client.ts';
 import type { ApiClient } from '../../client/api-client.ts';
 import { callTable, waitForJob } from '../../client/calls.ts';
 import { ClientError } from '../../client/client-error.ts';
-import { startIndex, createNamespace, createTable } from '../../client/tables.ts';
+import { createNamespace, createTable, describeTable, listIndexes, startIndex } from '../../client/tables.ts';
 import { countRows, findRowCount } from '../../client/rows.ts';
 import { listViews } from '../../client/views.ts';
 import { nearNameHint } from '../../config/sources/names.ts';
@@ -29,7 +29,10 @@ export const restoreCommand = defineClientCommand({
   options: [
     { name: 'only', value: 'TABLE', repeats: true, help: 'restore only this table; may be repeated' },
     { name: 'replace', help: 'overwrite existing tables' },
-    { name: 'resume', help: 'skip existing tables with the same number of rows' },
+    {
+      name: 'resume',
+      help: 'keep tables that have all their rows, and add what they lack',
+    },
   ],
   examples: [
     'restore backups/monday copy',
@@ -56,12 +59,19 @@ export const restoreCommand = defineClientCommand({
       bytes += entry.bytes;
       progress.show(bytes);
     }
+    const existing = chosen.filter((entry) => !wanted.includes(entry));
+    const incomplete = given.has('resume') ? await findIncomplete(client, existing) : [];
+    for (const entry of incomplete) {
+      await restoreMetadata(client, entry);
+      failed.push(...(await restoreIndexes(client, entry)));
+    }
     progress.end();
     for (const line of failed) terminal.err(`${line}\n`);
     const rows = wanted.reduce((sum, entry) => sum + entry.rows, 0);
-    const reply = { database, tables: wanted.length, rows, indexes_missing: failed.length };
-    const skipped = chosen.length - wanted.length;
-    const already = skipped === 0 ? '' : ` ${countOf(skipped, 'table')} existed already.`;
+    const completed = incomplete.length;
+    const reply = { database, tables: wanted.length, completed, rows, indexes_missing: failed.length };
+    const lacked = completed === 0 ? '' : `; ${countOf(completed, 'table')} lacked indexes or metadata`;
+    const already = existing.length === 0 ? '' : ` ${countOf(existing.length, 'table')} existed already${lacked}.`;
     const text = `Restored ${countOf(wanted.length, 'table')} with ${countOf(rows, 'row')} into ${database}.${already}\n`;
     return { reply, text, code: failed.length === 0 ? EXIT.done : EXIT.failed };
   },
@@ -118,6 +128,20 @@ async function withoutViews(client: ApiClient, tables: readonly TableEntry[]): P
   return tables.filter((entry) => !isView(entry) || !existing.has(showPath(entry.path)));
 }
 
+/** Of the tables whose restore was interrupted, what they lack. */
+async function findIncomplete(client: ApiClient, existing: readonly TableEntry[]): Promise<readonly TableEntry[]> {
+  const found: TableEntry[] = [];
+  for (const entry of await withoutViews(client, existing)) {
+    const { metadata = {} } = await describeTable(client, entry.path, { load_detailed_metadata: true });
+    const names = new Set((await listIndexes(client, entry.path)).map((index) => index.index_name));
+    const indexes = entry.indexes.filter(({ name }) => !names.has(name));
+    const isDescribed = Object.keys(entry.schema_metadata).every((key) => metadata[key] !== undefined);
+    const schema_metadata = isDescribed ? {} : { ...entry.schema_metadata, ...metadata };
+    if (indexes.length > 0 || !isDescribed) found.push({ ...entry, schema_metadata, indexes });
+  }
+  return found;
+}
+
 async function restoreTable(
   client: ApiClient,
   entry: TableEntry,
@@ -130,15 +154,18 @@ async function restoreTable(
   }
   const bytes = ReadableStream.from<Uint8Array>(createReadStream(file));
   await createTable(client, path, bytes, { mode, properties: withoutView(entry.properties) });
-  // The metadata of the schema is not part of the rows.
-  if (Object.keys(entry.schema_metadata).length > 0) {
-    await callTable(client, path, 'schema_metadata/update', { metadata: entry.schema_metadata });
-  }
+  await restoreMetadata(client, entry);
   const rows = await countRows(client, path);
   if (rows === entry.rows) return;
   throw new UsageError(
     `${name} has ${formatCount(rows)} rows after the restore instead of ${formatCount(entry.rows)}.`,
   );
+}
+
+/** The metadata of the schema is not part of the rows. */
+async function restoreMetadata(client: ApiClient, { path, schema_metadata: metadata }: TableEntry): Promise<void> {
+  if (Object.keys(metadata).length === 0) return;
+  await callTable(client, path, 'schema_metadata/update', { metadata });
 }
 
 async function restoreIndexes(client: ApiClient, { path, indexes }: TableEntry): Promise<readonly string[]> {

@@ -93,6 +93,29 @@ test('a restore leaves existing tables alone, unless it may replace them', async
   );
 });
 
+test('a resumed restore adds the indexes and metadata that tables still lack, and leaves whole ones as they are', async () => {
+  const place = join(folder, 'resumed');
+  assert.equal((await cli('backup', 'default', place, '--json')).code, 0);
+  assert.equal((await cli('restore', place, 'resumed')).code, 0);
+  const client = new Client(server.url, { headers: { 'x-service-database': 'resumed' } });
+  const to = new ApiClient({ url: server.url, key: ADMIN_KEY, database: 'resumed' });
+  const orders = ['eu', 'orders'] as const;
+  await client.post('/v1/table/eu$orders/schema_metadata/update', { metadata: {} });
+  assert.equal((await client.post('/v1/table/eu$orders/index/by_id/drop', {})).status, 200);
+  const resumed = await cli('restore', place, 'resumed', '--resume');
+  assert.equal(resumed.code, 0, resumed.err);
+  assert.match(resumed.out, /^Restored 0 tables .* 3 tables existed already; 1 table lacked indexes or metadata\.$/m);
+  const { metadata, version } = await describeTable(to, orders, { load_detailed_metadata: true });
+  assert.deepEqual(metadata, { source: 'shop' });
+  assert.deepEqual(
+    (await listIndexes(to, orders)).map((each) => each.index_name),
+    ['by_id'],
+  );
+  const again = await cli('restore', place, 'resumed', '--resume', '--json');
+  assert.deepEqual([again.code, JSON.parse(again.out).completed], [0, 0]);
+  assert.equal((await describeTable(to, orders)).version, version);
+});
+
 test('a backup whose files were changed is not restored', async () => {
   const place = join(folder, 'damaged');
   assert.equal((await cli('backup', 'default', place)).code, 0);
