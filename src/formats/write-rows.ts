@@ -32,7 +32,7 @@ const WRITERS: Readonly<Record<Format, Write>> = {
 
 /** RFC 4180 with a header. Null is an empty cell, an empty text a pair of quotes; lists and structs are JSON. */
 async function* writeCsv(schema: Schema, batches: Batches, delimiter = ','): AsyncGenerator<Uint8Array> {
-  const needsQuotes = new RegExp(`[${delimiter === '|' ? '\\|' : delimiter}"\\r\\n]|^\\s|\\s$|^\uFEFF`);
+  const needsQuotes = new RegExp(`[${delimiter.replaceAll(/[\]\\^-]/g, '\\$&')}"\\r\\n]|^\\s|\\s$|^\uFEFF`);
   const quote = (text: string): string =>
     text === '' || needsQuotes.test(text) ? `"${text.replaceAll('"', '""')}"` : text;
   const cell = (value: unknown): string => {

@@ -16,6 +16,7 @@ import type { TableSession } from '../session.ts';
 import { countOf } from '../show/text.ts';
 import { writeWhole } from './local-files.ts';
 import { Progress } from './progress.ts';
+import { readDelimiter } from './read-options.ts';
 
 const STANDARD_OUTPUT = '-';
 
@@ -95,5 +96,5 @@ async function* openPieces(session: TableSession, { body, format, target }: Want
     import('../../formats/write-rows.ts'),
   ]);
   const { schema, batches } = await readStream(pieces);
-  yield* writeRows(format, schema, batches, { delimiter: given.value('delimiter') });
+  yield* writeRows(format, schema, batches, { delimiter: readDelimiter(given) });
 }

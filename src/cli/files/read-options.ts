@@ -63,8 +63,13 @@ export function readFileOptions(given: Given): Omit<PartOptions, 'tableTypes'> {
     format: readOneOf(given, 'format', FORMATS),
     columns: readChoices(given),
     partRows: readNumber(given, 'batch-rows', 1) ?? Number.MAX_SAFE_INTEGER,
-    csv: { delimiter: given.value('delimiter')?.replace(/^\\t$/, '\t'), header: !given.has('no-header') },
+    csv: { delimiter: readDelimiter(given), header: !given.has('no-header') },
   };
+}
+
+/** A tab is hard to type. */
+export function readDelimiter(given: Given): string | undefined {
+  return given.value('delimiter')?.replace(/^\\t$/, '\t');
 }
 
 function readChoices(given: Given): readonly ColumnChoice[] {

@@ -80,6 +80,20 @@ test('a CSV file becomes a table, and comes back in every format', async () => {
   assert.ok(!(await readdir(folder)).some((name) => name.endsWith('.part') || name.endsWith('.tiltyard-import')));
 });
 
+test('a CSV file with any delimiter comes back as it was', async () => {
+  const names = ['tab\there', 'end]', 'back\\slash', '^start', 'a-z', 'a|b', 'b'];
+  const rows = names.map((name, id) => ({ id, name }));
+  await json('import', await file('named.ndjson', rows.map((row) => JSON.stringify(row)).join('\n')), 'named');
+  for (const [index, delimiter] of ['\\t', ']', '\\', '^', '-', '|'].entries()) {
+    const path = join(folder, `named-${index}.csv`);
+    await json('export', 'named', path, `--delimiter=${delimiter}`);
+    const [header] = (await readFile(path, 'utf8')).split('\n');
+    assert.equal(header, `id${delimiter.replace('\\t', '\t')}name`);
+    await json('import', path, `named-${index}`, `--delimiter=${delimiter}`);
+    assert.deepEqual(await ndjson(`named-${index}`), rows, delimiter);
+  }
+});
+
 test('rows are added with the types of the table, and a table is replaced on request', async () => {
   const codes = await file('codes.csv', 'code,n\n007,1.5\n');
   await json('import', codes, 'codes');
