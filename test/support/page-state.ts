@@ -52,3 +52,14 @@ export async function becomes<Value>(read: () => Promise<Value>, expected: NoInf
     () => `${inspect(last)} is not ${inspect(expected)}`,
   );
 }
+
+/** The server applies the next request to an address that contains this text; its reply never arrives. */
+export async function loseReply(page: Page, text: string): Promise<void> {
+  const session = await page.context().newCDPSession(page);
+  session.once('Fetch.requestPaused', ({ requestId }) => {
+    void session
+      .send('Fetch.failRequest', { requestId, errorReason: 'ConnectionClosed' })
+      .then(async () => session.detach());
+  });
+  await session.send('Fetch.enable', { patterns: [{ urlPattern: `*${text}*`, requestStage: 'Response' }] });
+}

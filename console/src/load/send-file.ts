@@ -12,6 +12,8 @@ export type LoadMode = 'create' | 'append' | 'overwrite';
 interface LoadTarget {
   readonly table: TablePath;
   readonly mode: LoadMode;
+  /** The same for each attempt to send the same rows: they are loaded once. */
+  readonly key: string;
 }
 
 export interface Progress {
@@ -37,7 +39,8 @@ interface Sending {
 }
 
 /** Reading is the first half of the bar, sending the second. */
-export async function sendFile(opened: OpenedFile, { table, mode }: LoadTarget, sending: Sending): Promise<Loaded> {
+export async function sendFile(opened: OpenedFile, target: LoadTarget, sending: Sending): Promise<Loaded> {
+  const { table, mode, key } = target;
   const { session, onProgress, signal } = sending;
   const { file, columns } = opened;
   const startedAt = performance.now();
@@ -55,10 +58,11 @@ export async function sendFile(opened: OpenedFile, { table, mode }: LoadTarget, 
     );
   };
   const client = clientOf(session, uploadFetch(onSent));
+  const call = { signal, headers: { 'idempotency-key': key } };
   const reply =
     mode === 'append'
-      ? await insertRows(client, table, stream, { signal })
-      : await createTable(client, table, stream, { mode, signal });
+      ? await insertRows(client, table, stream, call)
+      : await createTable(client, table, stream, { mode, ...call });
   const vectors = columns.filter(({ isKept, type }) => isKept && isVectorType(type)).map(({ name }) => name);
   const milliseconds = performance.now() - startedAt;
   return { table, rows, bytes: file.size, milliseconds, version: reply.version, vectors };

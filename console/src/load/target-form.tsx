@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
-import { useRef, useState } from 'preact/hooks';
+import { useMemo, useRef, useState } from 'preact/hooks';
 import type { NamespacePath, TablePath } from '../../../src/model/identifier.ts';
+import { newKey } from '../api.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { formatCountOf } from '../parts/format.ts';
@@ -37,6 +38,7 @@ export function TargetForm({ opened, session, namespace, table, onLoaded }: Targ
   const [name, setName] = useState(table ?? nameOf(opened.file.name));
   const [mode, setMode] = useState<LoadMode>(table === undefined ? 'create' : 'append');
   const [progress, setProgress] = useState<Progress>();
+  const key = useMemo(newKey, [opened, where, name, mode]);
   const stop = useRef<AbortController | undefined>(undefined);
   const { write: refusal } = usePermissions(toTablePath(where, name.trim()));
   const task = useTask(async () => {
@@ -46,7 +48,7 @@ export function TargetForm({ opened, session, namespace, table, onLoaded }: Targ
       onLoaded(
         await sendFile(
           opened,
-          { table: path, mode },
+          { table: path, mode, key },
           { session, onProgress: setProgress, signal: stop.current.signal },
         ),
       );

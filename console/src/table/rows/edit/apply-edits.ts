@@ -5,6 +5,7 @@ import { insertRows, queryRows, upsertRows } from '../../../../../src/client/row
 import type { JsonRow } from '../../../../../src/client/rows.ts';
 import { describeTable } from '../../../../../src/client/tables.ts';
 import type { TablePath } from '../../../../../src/model/identifier.ts';
+import { newKey } from '../../../api.ts';
 import type { FieldShape } from '../../../parts/grid/field-type.ts';
 import type { ArrowRows } from './arrow-rows.ts';
 import { EditConflict, EditFault } from './edit-faults.ts';
@@ -65,33 +66,36 @@ export async function withNewestVersion<Result>(
 
 /** All of the edits or none: refused when a row is not as it was read. */
 export async function applyEdits(target: EditTarget, edits: PendingEdits): Promise<AppliedEdits> {
-  return withNewestVersion(target, async (version) => {
-    const key = await findUsableKey(target, edits, version);
-    const where = key === undefined ? whereRowId(rowIdsOf(edits)) : whereKey(key, keysOf(valuesOf(edits), key) ?? []);
-    const current = edits.changed.size + edits.deleted.size === 0 ? [] : await readRows(target, where, version);
-    const located = locate(edits, current, key);
-    const { readArrowRows, toArrowRow, toArrowStream, withValues } = await import('./arrow-rows.ts');
-    const query = { ...target.on, version, ...(current.length === 0 ? { k: 1 } : { filter: where }) };
-    const before = await readArrowRows(target.client, target.path, target.writable, query);
-    const rows = [
-      ...[...edits.changed].map(([rowId, { values }]) => {
-        return withValues(before, before.rows.get(located.get(rowId) ?? '') ?? [], values);
-      }),
-      ...edits.added.map(({ values }) => toArrowRow(before, values)),
-    ];
-    const stream = rows.length === 0 ? undefined : toArrowStream(before.schema, rows);
-    const goneIds = [...edits.deleted.keys()].map((rowId) => located.get(rowId) ?? '');
-    const plan = {
-      stream,
-      version,
-      key,
-      goneIds,
-      oldIds: [...edits.changed.keys()].map((id) => located.get(id) ?? ''),
-    };
+  return withNewestVersion(target, async (newest) => {
+    const plan = UNANSWERED.get(edits) ?? (await planEdits(target, edits, newest));
+    const { version, key, before } = plan;
     const written = await send(target, edits, plan);
     const reverse = key === undefined ? undefined : { key, edits, before };
     return { from: version, version: written, reverse };
   });
+}
+
+/** Edits whose rows may have been written: the same request, sent again, does not write them twice. */
+const UNANSWERED = new WeakMap<PendingEdits, SendPlan>();
+
+async function planEdits(target: EditTarget, edits: PendingEdits, version: number): Promise<SendPlan> {
+  const key = await findUsableKey(target, edits, version);
+  const where = key === undefined ? whereRowId(rowIdsOf(edits)) : whereKey(key, keysOf(valuesOf(edits), key) ?? []);
+  const current = edits.changed.size + edits.deleted.size === 0 ? [] : await readRows(target, where, version);
+  const located = locate(edits, current, key);
+  const { readArrowRows, toArrowRow, toArrowStream, withValues } = await import('./arrow-rows.ts');
+  const query = { ...target.on, version, ...(current.length === 0 ? { k: 1 } : { filter: where }) };
+  const before = await readArrowRows(target.client, target.path, target.writable, query);
+  const rows = [
+    ...[...edits.changed].map(([rowId, { values }]) => {
+      return withValues(before, before.rows.get(located.get(rowId) ?? '') ?? [], values);
+    }),
+    ...edits.added.map(({ values }) => toArrowRow(before, values)),
+  ];
+  const stream = rows.length === 0 ? undefined : toArrowStream(before.schema, rows);
+  const goneIds = [...edits.deleted.keys()].map((rowId) => located.get(rowId) ?? '');
+  const oldIds = [...edits.changed.keys()].map((id) => located.get(id) ?? '');
+  return { stream, version, key, before, goneIds, oldIds, requestKey: newKey() };
 }
 
 function storedRows({ changed, deleted }: PendingEdits): readonly StoredRow[] {
@@ -168,8 +172,12 @@ interface SendPlan {
   readonly stream: Uint8Array | undefined;
   readonly version: number;
   readonly key: RowKey | undefined;
+  /** The rows that are changed or deleted, as they are. */
+  readonly before: ArrowRows;
   readonly goneIds: readonly string[];
   readonly oldIds: readonly string[];
+  /** The Idempotency-Key of the request that writes the rows. */
+  readonly requestKey: string;
 }
 
 /** Longer conditions do not fit into the address of a merge. */
@@ -178,11 +186,13 @@ export const CONDITION_CHARACTERS_MAX = 4000;
 /** One commit, or two for rows without a key. */
 async function send(target: EditTarget, edits: PendingEdits, plan: SendPlan): Promise<number> {
   const { client, path, on } = target;
-  const { stream, version, key, goneIds, oldIds } = plan;
-  const call = { query: on, headers: { 'if-match': `"${version}"` } };
+  const { stream, version, key, goneIds, oldIds, requestKey } = plan;
+  const headers = { 'if-match': `"${version}"`, 'idempotency-key': requestKey };
   if (stream === undefined) return deleteWhere(target, whereRowId(goneIds), version);
+  const insert = async () =>
+    remembered(edits, plan, async () => insertRows(client, path, stream, { query: on, headers }));
   if (goneIds.length + oldIds.length === 0) {
-    const reply = await insertRows(client, path, stream, call);
+    const reply = await insert();
     return reply.version ?? version + 1;
   }
   const gone =
@@ -194,12 +204,25 @@ async function send(target: EditTarget, edits: PendingEdits, plan: SendPlan): Pr
         );
   const condition = key === undefined || gone === undefined || gone.length === 0 ? undefined : whereKey(key, gone);
   if (key !== undefined && (condition?.length ?? 0) <= CONDITION_CHARACTERS_MAX) {
-    const options = { on: pathsOf(key), branch: on.branch, headers: call.headers, deleteWhere: condition };
-    const reply = await upsertRows(client, path, stream, options);
+    const options = { on: pathsOf(key), branch: on.branch, headers, deleteWhere: condition };
+    const reply = await remembered(edits, plan, async () => upsertRows(client, path, stream, options));
     return reply.version;
   }
-  const inserted = await insertRows(client, path, stream, call);
+  const inserted = await insert();
   return removeOld(target, { ...plan, version: inserted.version ?? version + 1 }, version);
+}
+
+/** Keeps the plan until the server says whether it was carried out. */
+async function remembered<Reply>(edits: PendingEdits, plan: SendPlan, request: () => Promise<Reply>): Promise<Reply> {
+  UNANSWERED.set(edits, plan);
+  try {
+    const reply = await request();
+    UNANSWERED.delete(edits);
+    return reply;
+  } catch (error) {
+    if (error instanceof ClientError && error.status < 500) UNANSWERED.delete(edits);
+    throw error;
+  }
 }
 
 /** The new rows are there: the old ones go, or the new ones are taken back. */
