@@ -1,9 +1,10 @@
-import { DataType, DateUnit } from 'apache-arrow';
-import type { Decimal, Int, Struct } from 'apache-arrow';
+import { DataType, DateUnit, Precision } from 'apache-arrow';
+import type { Decimal, Float, Int, Struct } from 'apache-arrow';
 import { LosslessNumber } from 'lossless-json';
 import { isJsonObject, parseExactJson } from '../json/exact-json.ts';
 import type { JsonObject } from '../json/exact-json.ts';
 import { MILLISECONDS_PER_DAY, parseDate, parseTime, parseTimestamp, SECONDS_PER_DAY, toUnits } from './times.ts';
+import { formatType } from './type-text.ts';
 import { fromBase64 } from './values-of.ts';
 import type { Convert } from './values-of.ts';
 
@@ -22,7 +23,7 @@ function valueConverter(type: DataType): Convert {
   if (DataType.isNull(type)) return (value) => misfit(value, 'null');
   if (DataType.isBool(type)) return toBool;
   if (DataType.isInt(type)) return toInteger(type);
-  if (DataType.isFloat(type)) return toFloat;
+  if (DataType.isFloat(type)) return toFloat(type);
   if (DataType.isDecimal(type)) return (value) => toDecimal(value, type);
   if (DataType.isUtf8(type) || DataType.isLargeUtf8(type)) return toText;
   if (DataType.isBinary(type) || DataType.isLargeBinary(type)) return (value) => toBytes(value, undefined);
@@ -32,8 +33,21 @@ function valueConverter(type: DataType): Convert {
 }
 
 function timeConverter(type: DataType): Convert | undefined {
+  const convert = countConverter(type);
+  if (convert === undefined) return undefined;
+  const isNarrow = DataType.isDate(type) ? type.unit === DateUnit.DAY : DataType.isTime(type) && type.bitWidth === 32;
+  const bits = isNarrow ? 32 : 64;
+  return (value) => {
+    const count = convert(value);
+    return BigInt.asIntN(bits, count) === count ? count : misfit(value, `a value in the range of ${formatType(type)}`);
+  };
+}
+
+/** To a count of the type's unit, of any size. */
+function countConverter(type: DataType): ((value: unknown) => bigint) | undefined {
   if (DataType.isDate(type)) {
-    return type.unit === DateUnit.DAY ? toDays : (value) => BigInt(toDays(value)) * BigInt(MILLISECONDS_PER_DAY);
+    const unitsPerDay = type.unit === DateUnit.DAY ? 1n : BigInt(MILLISECONDS_PER_DAY);
+    return (value) => BigInt(toDays(value)) * unitsPerDay;
   }
   if (DataType.isTimestamp(type)) {
     return (value) => {
@@ -112,30 +126,45 @@ const FLOAT = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 export const SPECIAL_FLOAT = /^(nan|([+-]?)inf(?:inity)?)$/i;
 
 export function parseFloatText(text: string): number | undefined {
-  if (FLOAT.test(text)) return Number(text);
+  if (FLOAT.test(text)) return Number.isFinite(Number(text)) ? Number(text) : undefined;
   const special = SPECIAL_FLOAT.exec(text);
   if (special === null) return undefined;
   return special[2] === undefined ? Number.NaN : Number(`${special[2]}Infinity`);
 }
 
-function toFloat(value: unknown): number {
-  if (typeof value === 'number') return value;
-  if (value instanceof LosslessNumber) return Number(value.value);
-  const number = typeof value === 'string' ? parseFloatText(value.trim()) : undefined;
-  return number ?? misfit(value, 'a number');
+function toFloat(type: Float): Convert {
+  const limit = ROUNDED_TO_INFINITY[type.precision];
+  return (value) => {
+    const text = value instanceof LosslessNumber ? value.value : value;
+    const number = typeof text === 'string' ? parseFloatText(text.trim()) : text;
+    if (typeof number !== 'number') return misfit(value, 'a number');
+    const isTooLarge = Math.abs(number) >= limit && Number.isFinite(number);
+    return isTooLarge ? misfit(value, `a number in the range of ${formatType(type)}`) : number;
+  };
 }
+
+/** The least number that the precision has no finite number for. */
+const ROUNDED_TO_INFINITY: Readonly<Record<Precision, number>> = {
+  [Precision.HALF]: 65_520,
+  [Precision.SINGLE]: 2 ** 128 - 2 ** 103,
+  [Precision.DOUBLE]: Infinity,
+};
 
 const DECIMAL = /^([+-]?)(\d*)(?:\.(\d*))?$/;
 
 function toDecimal(value: unknown, { precision, scale }: Decimal): bigint {
   const match = DECIMAL.exec(String(value).trim());
   const [, sign = '', whole = '', fraction = ''] = match ?? [];
-  const wanted = `a number with at most ${precision} digits, ${scale} of them after the decimal point`;
+  const step = 10n ** BigInt(Math.max(-scale, 0));
   const places = Math.max(scale, 0);
+  const wanted =
+    scale < 0
+      ? `a multiple of ${step} with at most ${precision - scale} digits`
+      : `a number with at most ${precision} digits, ${scale} of them after the decimal point`;
   if (match === null || whole + fraction === '' || fraction.length > places) return misfit(value, wanted);
   const digits = BigInt(`${whole}${fraction.padEnd(places, '0')}`);
-  const unscaled = scale < 0 ? digits / 10n ** BigInt(-scale) : digits;
-  if (unscaled >= 10n ** BigInt(precision)) return misfit(value, wanted);
+  const unscaled = digits / step;
+  if (digits % step !== 0n || unscaled >= 10n ** BigInt(precision)) return misfit(value, wanted);
   return sign === '-' ? -unscaled : unscaled;
 }
 

@@ -3,7 +3,7 @@ import { LosslessNumber } from 'lossless-json';
 import type { Finding } from '../format.ts';
 import { isJsonObject, parseExactJson } from '../json/exact-json.ts';
 import { parseFloatText, SPECIAL_FLOAT } from './convert-value.ts';
-import { parseDate, parseTimestamp } from './times.ts';
+import { parseDate, parseTimestamp, toUnits } from './times.ts';
 import { listOf, vectorOf } from './type-text.ts';
 import { formatCount } from '../../model/value-text.ts';
 
@@ -24,6 +24,8 @@ export class TypeInference {
   private readonly isText: boolean;
   private items: TypeInference | undefined;
   private fractionDigits = 0;
+  private hasNanoseconds = false;
+  private exceedsNanoseconds = false;
   private lists = 0;
   private texts = 0;
   private jsonTexts = 0;
@@ -46,8 +48,8 @@ export class TypeInference {
     if (isOnly('integer')) return new arrow.Int(true, 64);
     if (isOnly('integer', 'float', 'special') && !isOnly('special')) return new arrow.Float(arrow.Precision.DOUBLE);
     if (isOnly('date')) return new arrow.Date_(arrow.DateUnit.DAY);
-    if (isOnly('timestamp', 'date')) return new arrow.Timestamp(this.unit());
-    if (isOnly('zoned')) return new arrow.Timestamp(this.unit(), 'UTC');
+    if (isOnly('timestamp', 'date')) return this.timestampType(null);
+    if (isOnly('zoned')) return this.timestampType('UTC');
     if (isOnly('list')) return this.listType();
     if (isOnly('object') && this.fields.size > 0) {
       return new arrow.Struct([...this.fields].map(([name, field]) => new arrow.Field(name, field.type(), true)));
@@ -90,12 +92,8 @@ export class TypeInference {
   }
 
   private kindOfText(text: string): Kind {
-    if (parseDate(text) !== undefined) return 'date';
-    const timestamp = parseTimestamp(text);
-    if (timestamp?.hasTime === true) {
-      this.fractionDigits = Math.max(this.fractionDigits, timestamp.fractionDigits);
-      return timestamp.hasZone ? 'zoned' : 'timestamp';
-    }
+    const kind = this.kindOfTime(text);
+    if (kind !== undefined) return kind;
     if (SPECIAL_FLOAT.test(text)) return 'special';
     this.texts += 1;
     if (isJsonObjectText(text)) this.jsonTexts += 1;
@@ -104,6 +102,19 @@ export class TypeInference {
     if (PLAIN_INTEGER.test(text)) return fitsInt64(text) ? 'integer' : 'text';
     if (PLAIN_FLOAT.test(text) && parseFloatText(text) !== undefined) return 'float';
     return this.addJsonList(text) ? 'list' : 'text';
+  }
+
+  private kindOfTime(text: string): Kind | undefined {
+    const timestamp = parseTimestamp(text);
+    if (timestamp === undefined) return undefined;
+    const { seconds, nanoseconds, fractionDigits, hasTime, hasZone } = timestamp;
+    if (!hasTime && parseDate(text) === undefined) return undefined;
+    this.fractionDigits = Math.max(this.fractionDigits, fractionDigits);
+    const count = toUnits(seconds, nanoseconds, arrow.TimeUnit.NANOSECOND) ?? 0n;
+    if (nanoseconds % 1000n !== 0n) this.hasNanoseconds = true;
+    if (BigInt.asIntN(64, count) !== count) this.exceedsNanoseconds = true;
+    if (!hasTime) return 'date';
+    return hasZone ? 'zoned' : 'timestamp';
   }
 
   /** A vector in a CSV file. */
@@ -140,8 +151,11 @@ export class TypeInference {
     return this.items?.type() ?? new arrow.Utf8();
   }
 
-  private unit(): arrow.TimeUnit {
-    return this.fractionDigits > 6 ? arrow.TimeUnit.NANOSECOND : arrow.TimeUnit.MICROSECOND;
+  private timestampType(zone: string | null): arrow.DataType {
+    if (this.fractionDigits > 6 && !this.exceedsNanoseconds) {
+      return new arrow.Timestamp(arrow.TimeUnit.NANOSECOND, zone);
+    }
+    return this.hasNanoseconds ? new arrow.Utf8() : new arrow.Timestamp(arrow.TimeUnit.MICROSECOND, zone);
   }
 }
 
