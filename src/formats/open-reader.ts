@@ -11,7 +11,7 @@ import type { Input } from './input.ts';
 import { isJsonObject } from './json/exact-json.ts';
 import { openNdjson } from './json/ndjson-source.ts';
 import { openParquet } from './parquet/parquet-source.ts';
-import { converterFor } from './types/convert-value.ts';
+import { converterFor, detectedConverter } from './types/convert-value.ts';
 import { formatType, parseType, vectorOf } from './types/type-text.ts';
 import { plainRows } from './types/values-of.ts';
 
@@ -144,7 +144,8 @@ function planColumn(source: Field, choice: ColumnChoice | undefined, finding: Fi
   const { type, reason } = chooseType(source, choice, finding);
   const isSame = type === source.type || util.compareTypes(type, source.type);
   const field = source.clone({ name: choice?.name ?? source.name, type });
-  return { source, field, reason, convert: isSame ? undefined : converterFor(type) };
+  const convert = type === finding?.type ? detectedConverter(type) : converterFor(type);
+  return { source, field, reason, convert: isSame ? undefined : convert };
 }
 
 const AS_IN_FILE = 'as in the file';

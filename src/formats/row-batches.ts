@@ -25,7 +25,7 @@ export async function* toBatches(
   pieces: AsyncIterable<RowPiece>,
   { columns, schema, batchRows }: ReadPlan,
 ): AsyncGenerator<SourceBatch> {
-  const converters = columns.map(({ field }) => converterFor(field.type));
+  const converters = columns.map(({ field, convert }) => convert ?? converterFor(field.type));
   let values: unknown[][] = columns.map(() => []);
   let [rows, characters, endByte] = [0, 0, 0];
   const close = (): SourceBatch => {

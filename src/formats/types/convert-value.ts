@@ -19,6 +19,30 @@ export function converterFor(type: DataType): Convert {
   return (value) => (value === null || value === undefined ? null : convert(value));
 }
 
+/** As `converterFor`, for lists that were not chosen to be vectors: whole numbers keep their digits. */
+export function detectedConverter(type: DataType): Convert {
+  const convert = converterFor(type);
+  const isRounding =
+    DataType.isFixedSizeList(type) && DataType.isFloat(type.valueType) && type.valueType.precision === Precision.SINGLE;
+  if (!isRounding) return convert;
+  return (value) => {
+    const items = fromJsonText(value);
+    const rounded: unknown = Array.isArray(items) ? items.find((item) => isRoundedInteger(item)) : undefined;
+    if (rounded === undefined) return convert(items);
+    const remedy = 'keep lists with --no-vector, or choose --type';
+    throw new ConversionError(`has the number ${toText(rounded)}, which a vector would round: ${remedy}`);
+  };
+}
+
+/** Whether a float of 32 bits would be another whole number. */
+export function isRoundedInteger(value: unknown): boolean {
+  if (typeof value === 'number') return Number.isInteger(value) && Math.fround(value) !== value;
+  const integer = value instanceof LosslessNumber ? integerOf(value) : undefined;
+  if (integer === undefined) return false;
+  const float = Math.fround(Number(integer));
+  return !Number.isFinite(float) || BigInt(float) !== integer;
+}
+
 function valueConverter(type: DataType): Convert {
   if (DataType.isNull(type)) return (value) => misfit(value, 'null');
   if (DataType.isBool(type)) return toBool;

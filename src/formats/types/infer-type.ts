@@ -2,7 +2,7 @@ import * as arrow from 'apache-arrow';
 import { LosslessNumber } from 'lossless-json';
 import type { Finding } from '../format.ts';
 import { isJsonObject, parseExactJson } from '../json/exact-json.ts';
-import { parseFloatText, SPECIAL_FLOAT } from './convert-value.ts';
+import { isRoundedInteger, parseFloatText, SPECIAL_FLOAT } from './convert-value.ts';
 import { parseDate, parseTimestamp, toUnits } from './times.ts';
 import { listOf, vectorOf } from './type-text.ts';
 import { formatCount } from '../../model/value-text.ts';
@@ -26,6 +26,7 @@ export class TypeInference {
   private fractionDigits = 0;
   private hasNanoseconds = false;
   private exceedsNanoseconds = false;
+  private hasRounded = false;
   private lists = 0;
   private texts = 0;
   private jsonTexts = 0;
@@ -52,7 +53,7 @@ export class TypeInference {
     if (isOnly('zoned')) return this.timestampType('UTC');
     if (isOnly('list')) return this.listType();
     if (isOnly('object') && this.fields.size > 0) {
-      return new arrow.Struct([...this.fields].map(([name, field]) => new arrow.Field(name, field.type(), true)));
+      return new arrow.Struct([...this.fields].map(([name, field]) => new arrow.Field(name, field.plainType(), true)));
     }
     return new arrow.Utf8();
   }
@@ -135,20 +136,23 @@ export class TypeInference {
     this.lists += 1;
     this.lengths.add(list.length);
     this.items ??= new TypeInference(false);
-    for (const item of list) this.items.add(item);
+    for (const item of list) {
+      this.items.add(item);
+      if (isRoundedInteger(item)) this.hasRounded = true;
+    }
   }
 
-  /** Lists of numbers of one length are vectors. */
+  /** Lists of numbers of one length are vectors, unless that would change whole numbers. */
   private listType(): arrow.DataType {
     const item = this.itemType();
     const [length = 0] = this.lengths;
     const isNumeric = arrow.DataType.isInt(item) || arrow.DataType.isFloat(item);
-    const isVector = this.lengths.size === 1 && length > 0 && isNumeric;
+    const isVector = this.lengths.size === 1 && length > 0 && isNumeric && !this.hasRounded;
     return isVector ? vectorOf(new arrow.Float(arrow.Precision.SINGLE), length) : listOf(item);
   }
 
   private itemType(): arrow.DataType {
-    return this.items?.type() ?? new arrow.Utf8();
+    return this.items?.plainType() ?? new arrow.Utf8();
   }
 
   private timestampType(zone: string | null): arrow.DataType {
