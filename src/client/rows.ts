@@ -65,8 +65,8 @@ export async function queryRows(
     .map(parseRow);
 }
 
-/** Only a line with 16 digits in a row can hold an integer that a JavaScript number would round. */
-const LARGE_INTEGER = /[:[,]\s*-?\d{16}/;
+/** Only a line with 16 digits in a row, but for a decimal point, can hold what a JavaScript number would round. */
+const LONG_NUMBER = /[:[,]\s*-?(?:\d{16}|\d[\d.]{16})/;
 
 /** Of a name that occurs twice, the last value counts, as in `JSON.parse`. */
 const AS_JSON_PARSE: ParseOptions = { parseNumber, onDuplicateKey: ({ newValue }) => newValue };
@@ -76,14 +76,16 @@ function parseRow(line: string): JsonRow {
   return parseExact(line) as JsonRow;
 }
 
-/** Integers that no JavaScript number holds exactly become a `bigint`. */
 function parseExact(text: string): unknown {
-  return LARGE_INTEGER.test(text) ? parse(text, undefined, AS_JSON_PARSE) : JSON.parse(text);
+  return LONG_NUMBER.test(text) ? parse(text, undefined, AS_JSON_PARSE) : JSON.parse(text);
 }
 
-function parseNumber(text: string): number | bigint {
+/** Where a JavaScript number would be rounded, an integer becomes a `bigint`, and a decimal stays text. */
+export function parseNumber(text: string): number | bigint | string {
   const value = Number(text);
-  return /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value;
+  if (/^-?\d+$/.test(text)) return Number.isSafeInteger(value) ? value : BigInt(text);
+  const isRounded = /^-?\d+\.\d+$/.test(text) && String(value) !== text.replace(/\.?0+$/, '');
+  return isRounded ? text : value;
 }
 
 /** A row that differs between two versions. */

@@ -41,6 +41,7 @@ import {
   queryRows,
   updateRows,
 } from '../../src/client/rows.ts';
+import { columnsToStream } from '../../src/formats/arrow/arrow-stream.ts';
 import { sampleStream, toStream } from '../support/arrow-tables.ts';
 import { ADMIN_KEY, startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
@@ -115,6 +116,19 @@ test('keeps every digit of large whole numbers', async () => {
     { id: 0, n: value },
     { id: 1, n: 1 },
   ]);
+});
+
+test('keeps every digit of decimals, as text where a number would be rounded', async () => {
+  const amounts = [1_234_567_890_123_456_789_012n, 123_456_789_012_345_650n, 350n, -1n];
+  const values = amounts.map((amount) => ({ amount, ratio: 0.1 + 0.2 }));
+  const type = 'struct<amount: decimal128(38, 2), ratio: float64>';
+  const ids = { name: 'id', type: 'int64', values: [0, 1, 2, 3] };
+  await createTable(client, ['decimals'], columnsToStream([ids, { name: 'sale', type, values }]));
+  const rows = await queryRows(client, ['decimals'], { order_by: [{ column_name: 'id' }] });
+  assert.deepEqual(
+    rows.map(({ sale }) => sale),
+    ['12345678901234567890.12', 1_234_567_890_123_456.5, 3.5, -0.01].map((amount) => ({ amount, ratio: 0.1 + 0.2 })),
+  );
 });
 
 test('updates, deletes, builds indexes, tags, branches and restores', async () => {

@@ -1,4 +1,5 @@
 import { parse } from 'lossless-json';
+import { parseNumber } from '../../../../../src/client/rows.ts';
 import type { JsonValue } from '../../../../../src/client/rows.ts';
 import type { TypeJson } from '../../../../../src/wire/schema/schema-json.ts';
 import { toText } from '../../../parts/grid/cell.tsx';
@@ -38,16 +39,11 @@ export function fromEditText(text: string, type: TypeJson): JsonValue {
 
 function parseNested(text: string): JsonValue {
   try {
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- JSON, with bigints where numbers would be rounded.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- JSON, with bigints and text where numbers would be rounded.
     return parse(text, undefined, { parseNumber }) as JsonValue;
   } catch {
     throw new ValueFault('This is not JSON. Write a list as [1, 2, 3] and a struct as {"width": 1}.');
   }
-}
-
-function parseNumber(text: string): number | bigint {
-  const value = Number(text);
-  return /^-?\d+$/.test(text) && !Number.isSafeInteger(value) ? BigInt(text) : value;
 }
 
 const EXAMPLES: readonly (readonly [RegExp, string])[] = [

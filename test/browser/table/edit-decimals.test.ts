@@ -1,0 +1,42 @@
+import assert from 'node:assert/strict';
+import { after, before, suite, test } from 'node:test';
+import { columnsToStream } from '../../../src/formats/arrow/arrow-stream.ts';
+import { noBrowser } from '../../support/browser.ts';
+import type { Browser } from '../../support/browser.ts';
+import { Client } from '../../support/client.ts';
+import { openConsole } from '../../support/console-page.ts';
+import { startServer } from '../../support/server.ts';
+import type { TestServer } from '../../support/server.ts';
+
+suite('editing decimals', { skip: noBrowser }, () => {
+  let server: TestServer;
+  let browser: Browser;
+  let client: Client;
+
+  before(async () => {
+    server = await startServer({ flags: ['--maintenance-running-max=0'] });
+    client = new Client(server.url);
+    browser = await openConsole();
+  });
+  after(async () => {
+    await browser.close();
+    await server.close();
+  });
+
+  test('a decimal keeps its digits when another field of its struct is edited', async () => {
+    const { page } = browser;
+    const type = 'struct<name: utf8, amount: decimal128(38, 2)>';
+    const sales = { name: 'sale', type, values: [{ name: 'a', amount: 1_234_567_890_123_456_789_012n }] };
+    await client.arrow('/v1/table/sales/create', columnsToStream([{ name: 'id', type: 'int64', values: [1] }, sales]));
+    await page.goto(`${server.url}/ui/#/table/sales`);
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await page.locator('[data-cell="0:2"]').dblclick();
+    const editor = page.getByRole('dialog').getByRole('textbox');
+    await editor.fill((await editor.inputValue()).replace('"a"', '"b"'));
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('button', { name: 'Apply', exact: true }).click();
+    await page.locator('.toast').filter({ hasText: '1 row changed.' }).waitFor();
+    const { text } = await client.post('/v1/table/sales/query', {}, { accept: 'application/x-ndjson' });
+    assert.match(text, /"sale":\{"name":"b","amount":12345678901234567890\.12\}/);
+  });
+});
