@@ -47,15 +47,13 @@ export async function withRetries<Reply>(send: () => Promise<Reply>): Promise<Re
 
 /** The types of the columns of a table, which its CSV and NDJSON files follow. */
 export async function readTableTypes(client: ApiClient, table: TablePath): Promise<ReadonlyMap<string, string>> {
-  const { body } = await openQuery(client, table, { k: 1 });
-  if (body === null) return new Map();
-  const [{ readStream }, { formatType }] = await Promise.all([
+  const response = await openQuery(client, table, { k: 1 });
+  const [{ readPlainSchema }, { formatType }] = await Promise.all([
     import('../../formats/arrow/arrow-source.ts'),
     import('../../formats/types/type-text.ts'),
   ]);
-  const { schema, batches } = await readStream(body);
-  for await (const batch of batches) void batch;
-  return new Map(schema.fields.map(({ name, type }) => [name, formatType(type)]));
+  const { fields } = await readPlainSchema(await response.arrayBuffer());
+  return new Map(fields.map(({ name, type }) => [name, formatType(type)]));
 }
 
 export function readFileOptions(given: Given): Omit<PartOptions, 'tableTypes'> {

@@ -1,12 +1,13 @@
 import { RecordBatchReader } from 'apache-arrow';
-import type { RecordBatch } from 'apache-arrow';
+import type { RecordBatch, Schema } from 'apache-arrow';
 import { Footer } from 'apache-arrow/ipc/metadata/file';
 import type { ReadPlan, Source, SourceBatch } from '../format.ts';
-import { readPieces } from '../input.ts';
+import { blobInput, readPieces } from '../input.ts';
 import type { Input } from '../input.ts';
 import { columnOf, makeBatch } from '../row-batches.ts';
-import { END_OF_STREAM, footerRange, isArrowFile, unreadableArrow } from './arrow-messages.ts';
+import { END_OF_STREAM, footerRange, isArrowFile, readMessages, unreadableArrow } from './arrow-messages.ts';
 import { toSchemaBytes } from './arrow-stream.ts';
+import { toPlainTypes } from './plain-types.ts';
 
 export async function openArrow(input: Input): Promise<Source> {
   const { reader } = await openInput(input);
@@ -19,6 +20,21 @@ export async function openArrow(input: Input): Promise<Source> {
 export async function readStream(pieces: AsyncIterable<Uint8Array>) {
   const reader = await openPieces(pieces);
   return { schema: reader.schema, batches: allBatches(reader) };
+}
+
+/** The schema that an Arrow stream begins with, with plain types in the place of large lists and dictionaries. */
+export async function readPlainSchema(stream: ArrayBuffer): Promise<Schema> {
+  const { schema } = await openPieces(plainSchemaOf(stream));
+  return schema;
+}
+
+async function* plainSchemaOf(stream: ArrayBuffer): AsyncGenerator<Uint8Array> {
+  for await (const { bytes } of readMessages(blobInput(new Blob([stream])))) {
+    toPlainTypes(bytes);
+    yield bytes;
+    break;
+  }
+  yield END_OF_STREAM;
 }
 
 async function* allBatches(reader: RecordBatchReader): AsyncGenerator<RecordBatch> {

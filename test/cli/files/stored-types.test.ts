@@ -1,0 +1,47 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, test } from 'node:test';
+import { expectedTables, fixtureStream } from '../../support/arrow-fixtures.ts';
+import { Client } from '../../support/client.ts';
+import { runCliOn } from '../../support/run-cli.ts';
+import { startServer } from '../../support/server.ts';
+import type { TestServer } from '../../support/server.ts';
+
+let server: TestServer;
+let folder: string;
+
+before(async () => {
+  server = await startServer();
+  folder = await mkdtemp(join(tmpdir(), 'tiltyard-types-'));
+});
+after(async () => {
+  await server.close();
+  await rm(folder, { recursive: true, force: true });
+});
+
+async function cli(...argv: readonly string[]): Promise<string> {
+  const { code, out, err } = await runCliOn(server.url, argv);
+  assert.equal(code, 0, err);
+  return out;
+}
+
+for (const [name, row] of [
+  ['dict', { id: 50, d: 'new' }],
+  ['dict_nested', { st: { d: 'new' } }],
+  ['dict_int_values', { id: 50, d: 70 }],
+  ['large_list', { x: [7, 8, 9] }],
+] as const) {
+  test(`rows of a JSON file are added to a table with columns such as ${name}`, async () => {
+    const client = new Client(server.url);
+    const { rows } = expectedTables()[name] ?? assert.fail();
+    await client.arrow(`/v1/table/${name}/create`, fixtureStream(name));
+    const file = join(folder, `${name}.ndjson`);
+    await writeFile(file, `${JSON.stringify(row)}\n`);
+    await cli('import', file, name, '--mode', 'append');
+    const exported = (await cli('export', name, '-', '--format', 'ndjson')).trim().split('\n');
+    assert.equal(exported.length, rows + 1);
+    assert.deepEqual(JSON.parse(exported.at(-1) ?? ''), row);
+  });
+}
