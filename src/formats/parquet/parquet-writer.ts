@@ -92,6 +92,7 @@ function lacksBits({ type, length, nullCount, children }: Data): boolean {
 function someValue(type: DataType): unknown {
   if (DataType.isBool(type)) return false;
   if (DataType.isNull(type)) return null;
+  if (DataType.isDictionary(type)) return someValue(type.dictionary);
   if (DataType.isUtf8(type) || DataType.isLargeUtf8(type)) return '';
   if (DataType.isBinary(type) || DataType.isLargeBinary(type)) return new Uint8Array();
   if (DataType.isFixedSizeBinary(type)) return new Uint8Array(type.byteWidth);

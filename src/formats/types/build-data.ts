@@ -1,5 +1,6 @@
-import { DataType, Precision, makeData, util } from 'apache-arrow';
-import type { Data } from 'apache-arrow';
+import { DataType, Precision, Vector, makeData, util } from 'apache-arrow';
+import type { Data, Dictionary } from 'apache-arrow';
+import { invalidInput } from '../../errors/service-error.ts';
 
 /**
  * Arrow data from values: numbers or bigints for numbers, dates, times and timestamps (a count of the type's unit) and
@@ -18,6 +19,7 @@ export function buildData(type: DataType, values: readonly unknown[]): Data {
 interface Buffers {
   readonly data?: unknown;
   readonly valueOffsets?: Int32Array | BigInt64Array;
+  readonly dictionary?: Vector;
   readonly child?: Data;
   readonly children?: readonly Data[];
 }
@@ -36,6 +38,7 @@ function buffersOf(type: DataType, values: readonly unknown[]): Buffers {
     const columnOf = (name: string): unknown[] => values.map((value) => fieldOf(value, name));
     return { children: type.children.map(({ name, type: child }) => buildData(child, columnOf(name))) };
   }
+  if (DataType.isDictionary(type)) return dictionaryBuffers(type, values);
   return { data: numbers(type, values) };
 }
 
@@ -148,6 +151,21 @@ function listBuffers(itemType: DataType | undefined, values: readonly unknown[])
   }
   if (itemType === undefined) throw new TypeError('a list without an item');
   return { child: buildData(itemType, items), valueOffsets };
+}
+
+function dictionaryBuffers({ dictionary, indices }: Dictionary, values: readonly unknown[]): Buffers {
+  const places = new Map<unknown, number>();
+  for (const value of values) if (!isNull(value) && !places.has(value)) places.set(value, places.size);
+  const max = 2 ** (indices.isSigned ? indices.bitWidth - 1 : indices.bitWidth);
+  if (places.size > max) {
+    const hint = 'Send fewer rows at once, or make it a plain column.';
+    throw invalidInput(`A column has ${places.size} different values; its dictionary holds at most ${max}.`, hint);
+  }
+  const data = numbers(
+    indices,
+    values.map((value) => places.get(value)),
+  );
+  return { data, dictionary: new Vector([buildData(dictionary, [...places.keys()])]) };
 }
 
 /** Ignores inherited properties. */

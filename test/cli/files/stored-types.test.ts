@@ -45,3 +45,11 @@ for (const [name, row] of [
     assert.deepEqual(JSON.parse(exported.at(-1) ?? ''), row);
   });
 }
+
+test('an Arrow stream with lists of 64-bit offsets is added to a table as it is', async () => {
+  const file = join(folder, 'lists.arrows');
+  await writeFile(file, fixtureStream('large_list'));
+  await cli('import', file, 'lists');
+  await cli('import', file, 'lists', '--mode', 'append');
+  assert.equal((await cli('export', 'lists', '-', '--format', 'ndjson')).trim().split('\n').length, 30);
+});

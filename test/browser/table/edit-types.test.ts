@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { columnsToStream } from '../../../src/formats/arrow/arrow-stream.ts';
+import { fixtureStream } from '../../support/arrow-fixtures.ts';
 import { noBrowser } from '../../support/browser.ts';
 import type { Browser } from '../../support/browser.ts';
 import { Client } from '../../support/client.ts';
@@ -8,7 +9,7 @@ import { openConsole } from '../../support/console-page.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
-suite('editing decimals', { skip: noBrowser }, () => {
+suite('editing decimals and dictionaries', { skip: noBrowser }, () => {
   let server: TestServer;
   let browser: Browser;
   let client: Client;
@@ -38,5 +39,26 @@ suite('editing decimals', { skip: noBrowser }, () => {
     await page.locator('.toast').filter({ hasText: '1 row changed.' }).waitFor();
     const { text } = await client.post('/v1/table/sales/query', {}, { accept: 'application/x-ndjson' });
     assert.match(text, /"sale":\{"name":"b","amount":12345678901234567890\.12\}/);
+  });
+
+  test('a value of a dictionary is edited, whether the dictionary has it or not', async () => {
+    const { page } = browser;
+    await client.arrow('/v1/table/words/create', fixtureStream('dict'));
+    await page.goto(`${server.url}/ui/#/table/words`);
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    for (const [row, word] of ['new', 'k0'].entries()) {
+      await page.locator(`[data-cell="${row + 1}:2"]`).dblclick();
+      await page.getByLabel('New value of d').fill(word);
+      await page.keyboard.press('Enter');
+    }
+    await page.getByRole('button', { name: 'Apply', exact: true }).click();
+    await page.locator('.toast').filter({ hasText: '2 rows changed.' }).waitFor();
+    const query = { filter: 'id in (0, 1, 2)', order_by: [{ column_name: 'id' }] };
+    const { json } = await client.post('/v1/table/words/query', query, { accept: 'application/json' });
+    assert.deepEqual(json.rows, [
+      { id: 0, d: 'k0' },
+      { id: 1, d: 'new' },
+      { id: 2, d: 'k0' },
+    ]);
   });
 });
