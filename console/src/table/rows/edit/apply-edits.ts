@@ -212,7 +212,7 @@ async function send(target: EditTarget, edits: PendingEdits, plan: SendPlan): Pr
   return removeOld(target, { ...plan, version: inserted.version ?? version + 1 }, version);
 }
 
-/** Keeps the plan until the server says whether it was carried out. */
+/** Keeps the plan until the server says that the rows are written, or refuses them. */
 async function remembered<Reply>(edits: PendingEdits, plan: SendPlan, request: () => Promise<Reply>): Promise<Reply> {
   UNANSWERED.set(edits, plan);
   try {
