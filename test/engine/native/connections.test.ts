@@ -10,7 +10,7 @@ import { NO_OBJECT_STORES, toObjectSettings } from '../../storage/object/test-st
 suite('connections', { skip: NO_OBJECT_STORES }, () => {
   test('are closed although a store has not answered a call', async (t) => {
     const emulator = await S3Emulator.start(t);
-    const native = await loadNative();
+    const native = loadNative();
     const storages = openStorages({ sync: 'full', watchedTablesMax: 1, objects: toObjectSettings(emulator) });
     const connections = new Connections({
       native,
