@@ -29,10 +29,7 @@ export const restoreCommand = defineClientCommand({
   options: [
     { name: 'only', value: 'TABLE', repeats: true, help: 'restore only this table; may be repeated' },
     { name: 'replace', help: 'overwrite existing tables' },
-    {
-      name: 'resume',
-      help: 'keep tables that have all their rows, and add what they lack',
-    },
+    { name: 'resume', help: 'keep tables that have all their rows, and add what they lack' },
   ],
   examples: [
     'restore backups/monday copy',

@@ -29,7 +29,7 @@ export function detectedConverter(type: DataType): Convert {
     const items = fromJsonText(value);
     const rounded: unknown = Array.isArray(items) ? items.find((item) => isRoundedInteger(item)) : undefined;
     if (rounded === undefined) return convert(items);
-    const remedy = 'keep lists with --no-vector, or choose --type';
+    const remedy = 'load the column as a list (--no-vector), or choose its type (--type)';
     throw new ConversionError(`has the number ${toText(rounded)}, which a vector would round: ${remedy}`);
   };
 }

@@ -363,7 +363,7 @@ suite('a deployment that needs no credential', () => {
     assert.equal(status, 200, text);
   });
 
-  test('serves pages of its own and of hosts that the operator allows, and callers with a credential', async (t) => {
+  test('accepts requests from its own pages, from pages of allowed hosts, and with a credential', async (t) => {
     const server = await startOpen(t, '--mcp-allowed-hosts=tables.example');
     const { at } = await server.table();
     const { host } = new URL(server.url);
@@ -378,7 +378,7 @@ suite('a deployment that needs no credential', () => {
     }
   });
 
-  test('serves pages of its own by any name where it listens on an open network', async (t) => {
+  test('accepts requests from its own pages under any host name on an open network', async (t) => {
     const server = await startOpen(t, '--host=0.0.0.0', '--auth-allow-open-network');
     const { at } = await server.table();
     const host = 'tables.lan:2333';
