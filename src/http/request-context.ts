@@ -76,9 +76,9 @@ export class RequestContext {
     dependencies.load.inFlight.begin();
   }
 
-  /** The memory of the request's body; all of it comes from one budget. */
+  /** The memory of the request's body; all of it comes from one budget. Callers who are not known yet count as one. */
   lease(budget: MemoryBudget): MemoryLease {
-    return (this.#lease ??= budget.lease(this.signal));
+    return (this.#lease ??= budget.lease(this.caller ?? '', this.signal));
   }
 
   /** Released when the request has ended, also if its reply is streamed. */

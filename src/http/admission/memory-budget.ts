@@ -23,12 +23,13 @@ interface Waiting {
 
 /**
  * Memory budget for the bodies of all requests. When it is used up, sockets are not read until memory is given back, which
- * is back-pressure on the senders. To rule out a deadlock of requests that each hold a part and wait for the rest, one
- * lease at a time may exceed the budget.
+ * is back-pressure on the senders. What is given back goes to the caller who holds least. To rule out a deadlock of
+ * requests that each hold a part and wait for the rest, one lease at a time may exceed the budget.
  */
 export class MemoryBudget {
   readonly bytesMax: number;
   readonly #options: MemoryBudgetOptions;
+  readonly #heldByCaller = new Map<string, number>();
   #waiting: Waiting[] = [];
   #mayExceed: MemoryLease | undefined;
   #usedBytes = 0;
@@ -44,21 +45,20 @@ export class MemoryBudget {
   }
 
   /** `signal` fires when the client disconnects; a lease that waits for memory is then closed. */
-  lease(signal?: () => AbortSignal): MemoryLease {
-    return new MemoryLease(this, signal);
+  lease(caller: string, signal?: () => AbortSignal): MemoryLease {
+    return new MemoryLease(this, caller, signal);
   }
 
   /** Without a promise while memory is free. */
   take(lease: MemoryLease, bytes: number): Promise<void> | undefined {
     const isFree = this.#waiting.length === 0 && this.#fits(bytes);
     if (!isFree && !this.#isAllowedToExceed(lease)) return this.#wait(lease, bytes);
-    this.#grant(lease, bytes);
+    this.#count(lease, bytes);
     return undefined;
   }
 
   give(lease: MemoryLease, bytes: number): void {
-    this.#usedBytes -= bytes;
-    lease.heldBytes -= bytes;
+    this.#count(lease, -bytes);
     this.#startWaiting();
   }
 
@@ -79,9 +79,16 @@ export class MemoryBudget {
     return this.#mayExceed === lease;
   }
 
-  #grant(lease: MemoryLease, bytes: number): void {
+  #count(lease: MemoryLease, bytes: number): void {
     this.#usedBytes += bytes;
     lease.heldBytes += bytes;
+    const held = this.#heldBy(lease) + bytes;
+    if (held > 0) this.#heldByCaller.set(lease.caller, held);
+    else this.#heldByCaller.delete(lease.caller);
+  }
+
+  #heldBy({ caller }: MemoryLease): number {
+    return this.#heldByCaller.get(caller) ?? 0;
   }
 
   async #wait(lease: MemoryLease, bytes: number): Promise<void> {
@@ -113,25 +120,36 @@ export class MemoryBudget {
   }
 
   #startWaiting(): void {
-    for (let [next] = this.#waiting; next !== undefined; [next] = this.#waiting) {
+    for (let next = this.#nextWaiting(); next !== undefined; next = this.#nextWaiting()) {
       if (!this.#fits(next.bytes) && !this.#isAllowedToExceed(next.lease)) return;
-      this.#waiting.shift();
-      this.#grant(next.lease, next.bytes);
+      this.#waiting.splice(this.#waiting.indexOf(next), 1);
+      this.#count(next.lease, next.bytes);
       next.start();
     }
+  }
+
+  /** Of callers who hold equally much, the one who has waited longest. */
+  #nextWaiting(): Waiting | undefined {
+    let next: Waiting | undefined;
+    for (const waiting of this.#waiting) {
+      if (next === undefined || this.#heldBy(waiting.lease) < this.#heldBy(next.lease)) next = waiting;
+    }
+    return next;
   }
 }
 
 /** The memory that one request holds. Closing it gives everything back. */
 export class MemoryLease {
+  readonly caller: string;
   readonly signal: (() => AbortSignal) | undefined;
   readonly #budget: MemoryBudget;
   #isClosed = false;
   /** Maintained by the budget. */
   heldBytes = 0;
 
-  constructor(budget: MemoryBudget, signal: (() => AbortSignal) | undefined) {
+  constructor(budget: MemoryBudget, caller: string, signal: (() => AbortSignal) | undefined) {
     this.#budget = budget;
+    this.caller = caller;
     this.signal = signal;
   }
 

@@ -50,7 +50,7 @@ interface Session {
 
 /**
  * Writes that arrive in several requests and are committed together. They live in this process: after a crash their data
- * is swept, and their senders begin again. Those that ended are remembered for a while, because clients repeat the end.
+ * is swept, and their senders begin again. The last ones that ended are remembered, because clients repeat the end.
  */
 export class Uploads {
   readonly #settings: UploadSettings;
@@ -65,10 +65,11 @@ export class Uploads {
     await this.expire();
     const { limits, now } = this.#settings;
     const { uploadSessionsMax, uploadSessionsPerCallerMax } = limits;
-    const running = [...this.#sessions.values()].filter(({ state }) => state === 'open' || state === 'completing');
+    const running = [...this.#sessions.values()].filter((session) => !isEnded(session));
     const own = running.filter((session) => session.owner === owner).length;
     if (own >= uploadSessionsPerCallerMax) throw tooMany(`${own} uploads of this caller`);
     if (running.length >= uploadSessionsMax) throw tooMany(`${running.length} uploads`);
+    this.#forgetEnded(owner);
     const id = randomUUID();
     const tableKey = branchKey(target.location, target.branch);
     this.#sessions.set(id, { owner, tableKey, parts: new Map(), state: 'open', arriving: 0, touchedAt: now() });
@@ -149,6 +150,16 @@ export class Uploads {
     }
   }
 
+  /** As many are remembered as may be open. Of more, the oldest one is forgotten, of this caller's before all. */
+  #forgetEnded(owner: string): void {
+    const { uploadSessionsMax, uploadSessionsPerCallerMax } = this.#settings.limits;
+    const ended = [...this.#sessions].filter(([, session]) => isEnded(session));
+    const own = ended.filter(([, session]) => session.owner === owner);
+    const excess = own.length >= uploadSessionsPerCallerMax ? own : ended.length >= uploadSessionsMax ? ended : [];
+    const [oldest] = excess.toSorted(([, one], [, other]) => one.touchedAt - other.touchedAt);
+    if (oldest !== undefined) this.#sessions.delete(oldest[0]);
+  }
+
   async #commit(session: Session, write: Omit<RowsWrite, 'mode'>): Promise<WriteResult> {
     const { mode = 'append', parts } = session;
     let isCommitted = false;
@@ -207,6 +218,10 @@ export class Uploads {
     session.touchedAt = this.#settings.now();
     return session;
   }
+}
+
+function isEnded({ state }: Session): boolean {
+  return state === 'completed' || state === 'aborted';
 }
 
 function tooMany(what: string): ServiceError {

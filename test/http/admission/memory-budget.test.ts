@@ -17,7 +17,7 @@ async function isSettled(promise: Promise<unknown> | undefined): Promise<boolean
 
 test('grants memory without a promise while some is free', () => {
   const memory = budget(100);
-  const lease = memory.lease();
+  const lease = memory.lease('ann');
   assert.equal(lease.take(60), undefined);
   assert.equal(lease.take(40), undefined);
   assert.equal(memory.usedBytes, 100);
@@ -27,7 +27,7 @@ test('grants memory without a promise while some is free', () => {
 
 test('lets one lease exceed the budget, and makes the others wait until memory is given back', async () => {
   const memory = budget(100);
-  const [first, second, third] = [memory.lease(), memory.lease(), memory.lease()];
+  const [first, second, third] = [memory.lease('ann'), memory.lease('ann'), memory.lease('ann')];
   assert.equal(first.take(60), undefined);
   assert.equal(second.take(40), undefined);
   assert.equal(first.take(30), undefined, 'the first that needs more gets it in any case');
@@ -38,9 +38,28 @@ test('lets one lease exceed the budget, and makes the others wait until memory i
   assert.equal(memory.usedBytes, 60);
 });
 
+test('gives memory to the caller who holds least, before others who have waited longer', async () => {
+  const memory = budget(100);
+  const [exceeding, busy, waiting] = [memory.lease('ann'), memory.lease('ann'), memory.lease('ann')];
+  void exceeding.take(50);
+  void busy.take(50);
+  void exceeding.take(1);
+  const order: string[] = [];
+  const waits = [waiting.take(40), memory.lease('bob').take(40)].map(async (granted, index) => {
+    await granted;
+    order.push(index === 0 ? 'ann' : 'bob');
+  });
+  busy.close();
+  await waits[1];
+  assert.deepEqual(order, ['bob']);
+  exceeding.close();
+  await Promise.all(waits);
+  assert.deepEqual(order, ['bob', 'ann']);
+});
+
 test('takes memory back during the lease, and the rest when it is closed', () => {
   const memory = budget(100);
-  const lease = memory.lease();
+  const lease = memory.lease('ann');
   void lease.take(30);
   void lease.take(20);
   lease.give(30);
@@ -63,17 +82,17 @@ test('reports that a request waits for memory, and only then', async () => {
       slow.pop()?.close();
     },
   });
-  slow.push(memory.lease());
+  slow.push(memory.lease('ann'));
   void slow[0]?.take(10);
   void slow[0]?.take(1);
-  await memory.lease().take(5);
+  await memory.lease('ann').take(5);
   assert.equal(asked, 1);
   assert.equal(memory.usedBytes, 5);
 });
 
 test('refuses a lease that has waited too long or was closed meanwhile', async () => {
   const memory = budget(10, 0.02);
-  const [first, second, third] = [memory.lease(), memory.lease(), memory.lease()];
+  const [first, second, third] = [memory.lease('ann'), memory.lease('ann'), memory.lease('ann')];
   void first.take(10);
   void first.take(10);
   await assert.rejects(second.take(5) ?? Promise.resolve(), (error: ServiceError) => {
@@ -102,7 +121,7 @@ test('never deadlocks: leases that take memory and are then closed all finish', 
           }
           lease.close();
         };
-        await Promise.all(needs.map(async (sizes) => run(memory.lease(), sizes)));
+        await Promise.all(needs.map(async (sizes, index) => run(memory.lease(`caller ${index % 3}`), sizes)));
         assert.equal(memory.usedBytes, 0);
       },
     ),

@@ -252,3 +252,19 @@ test('bounds the uploads of each caller first, so that one cannot take those of 
   await uploads.abort(first);
   await begin();
 });
+
+test('remembers as many ended uploads as may be open, and forgets those of their own caller first', async () => {
+  const { uploads, clock, begin } = openUploads({ uploadSessionsMax: 3, uploadSessionsPerCallerMax: 2 });
+  const end = async (owner: string) => {
+    const key = { id: await uploads.begin({ owner, target: TARGET }), owner, target: TARGET };
+    clock.now += 1;
+    await uploads.abort(key);
+    return key;
+  };
+  const others = await end('bob');
+  const [oldest, kept] = [await end('ann'), await end('ann')];
+  await begin();
+  await assert.rejects(uploads.abort(oldest), refusal('InvalidInput', /no such upload/));
+  await uploads.abort(kept);
+  await uploads.abort(others);
+});
