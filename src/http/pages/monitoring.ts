@@ -1,11 +1,12 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import type { Authenticator } from '../../auth/authenticator.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { administersEverything } from '../../model/access.ts';
 import type { ActivityPoint } from '../../telemetry/metrics/activity-history.ts';
 import type { MetricsText } from '../../telemetry/metrics/metrics.ts';
 import type { HttpDependencies } from '../handle-request.ts';
 import { readHeaderCredentials, refuseDoubledHeaders } from '../request/headers.ts';
+import { requireOwnPage } from '../request/own-host.ts';
+import type { HostSettings } from '../request/own-host.ts';
 
 /** Why requests cannot be served; `undefined` when they can. */
 export type FindFault = () => Promise<string | undefined>;
@@ -28,7 +29,7 @@ export interface MetricsSettings {
   readonly history: () => readonly ActivityPoint[];
 }
 
-interface MetricsDependencies extends Pick<HttpDependencies, 'authenticator' | 'refusalCache'> {
+interface MetricsDependencies extends HostSettings, Pick<HttpDependencies, 'authenticator' | 'refusalCache'> {
   readonly metrics: MetricsSettings;
 }
 
@@ -46,20 +47,21 @@ export function mountMetrics(server: FastifyInstance, prefixes: readonly string[
   };
   for (const prefix of prefixes) {
     server.get(`${prefix}/metrics`, async (request, reply) => {
-      if (access === 'administrators') await requireAdministrator(request, http.authenticator);
+      if (access === 'administrators') await requireAdministrator(request, http);
       const { mediaType, text } = await readOnce();
       return reply.header('content-type', mediaType).send(text);
     });
     server.get(`${prefix}/metrics/history`, async (request, reply) => {
-      if (access === 'administrators') await requireAdministrator(request, http.authenticator);
+      if (access === 'administrators') await requireAdministrator(request, http);
       return reply.send({ points: history() });
     });
   }
 }
 
-async function requireAdministrator({ raw }: FastifyRequest, authenticator: Authenticator): Promise<void> {
+async function requireAdministrator({ raw }: FastifyRequest, http: MetricsDependencies): Promise<void> {
   refuseDoubledHeaders(raw);
-  const caller = await authenticator.authenticate(readHeaderCredentials(raw));
+  const caller = await http.authenticator.authenticate(readHeaderCredentials(raw));
+  if (caller.kind === 'anonymous') requireOwnPage(raw, http);
   if (administersEverything(caller)) return;
   throw new ServiceError('PermissionDenied', 'Only administrators of the server can read the metrics.', {
     hint: 'Use a key with the role admin on every database, or set metrics.access to everyone.',

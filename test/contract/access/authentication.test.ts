@@ -350,7 +350,7 @@ suite('a deployment that needs no credential', () => {
     return sendRaw(server.url, { path, headers: { 'x-api-key': '', ...headers }, body: '{}' });
   }
 
-  test('does not let web pages of other hosts change tables', async (t) => {
+  test('does not let web pages of other hosts change tables or read its metrics', async (t) => {
     const server = await startOpen(t);
     const { at } = await server.table();
     for (const origin of ['https://evil.example', `http://localhost.${EVIL}`, 'null']) {
@@ -359,8 +359,19 @@ suite('a deployment that needs no credential', () => {
     const rebound = { host: EVIL, origin: `http://${EVIL}` };
     assertRefused(await sendAsPage(server, `${at}/drop`, rebound), forbidden);
     assertRefused(await sendAsPage(server, `${at}/describe`, { host: EVIL }), forbidden);
-    const { status, text } = await server.stranger().post(`${at}/describe`, {});
-    assert.equal(status, 200, text);
+    for (const path of ['/metrics', '/metrics/history']) {
+      assertRefused(
+        await sendRaw(server.url, { method: 'GET', path, headers: { 'x-api-key': '', ...rebound } }),
+        forbidden,
+      );
+    }
+    for (const send of [
+      async () => server.stranger().post(`${at}/describe`, {}),
+      async () => server.stranger().get('/metrics'),
+    ]) {
+      const { status, text } = await send();
+      assert.equal(status, 200, text);
+    }
   });
 
   test('accepts requests from its own pages, from pages of allowed hosts, and with a credential', async (t) => {
