@@ -1,6 +1,6 @@
 import { BufferPool } from '../../arrow/stream/buffer-pool.ts';
 import type { Limits } from '../../model/limits.ts';
-import { AdmissionControl } from './admission-control.ts';
+import { AdmissionControl, perCallerMax } from './admission-control.ts';
 import { InFlight } from './in-flight.ts';
 import { MemoryBudget } from './memory-budget.ts';
 import { QuotaControl } from './quota-control.ts';
@@ -18,7 +18,7 @@ export function createLoad(
   onQuotaRefusal?: (refusal: QuotaRefusal) => void,
 ) {
   const { bufferedBytesMax: bytesMax, bodyIdleSeconds: waitSeconds, slowSeconds: graceSeconds } = limits;
-  const { rateRequestsPerSecond: requestsPerSecond } = limits;
+  const { rateRequestsPerSecond: requestsPerSecond, reservedPercent } = limits;
   const slowSenders = new SlowClients(graceSeconds);
   const slowJsonSenders = new SlowClients(graceSeconds);
   return {
@@ -35,6 +35,7 @@ export function createLoad(
     /** For Arrow bodies. When many large uploads come at once, they are received almost one after the other. */
     arrowMemory: new MemoryBudget({
       bytesMax,
+      bytesPerCallerMax: perCallerMax(bytesMax, reservedPercent),
       waitSeconds: UPLOAD_WAIT_FACTOR * waitSeconds,
       onWaiting: () => slowSenders.evictSlowest({ mustHoldMemory: true }),
     }),
@@ -43,6 +44,7 @@ export function createLoad(
     /** For JSON bodies, which do not wait for uploads. */
     jsonMemory: new MemoryBudget({
       bytesMax: bytesMax / 2,
+      bytesPerCallerMax: perCallerMax(bytesMax / 2, reservedPercent),
       waitSeconds,
       onWaiting: () => slowJsonSenders.evictSlowest({ mustHoldMemory: true }),
     }),

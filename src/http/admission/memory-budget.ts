@@ -3,6 +3,7 @@ import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 
 interface MemoryBudgetOptions {
   readonly bytesMax: number;
+  readonly bytesPerCallerMax: number;
   /** Longest wait for memory. */
   readonly waitSeconds: number;
   /** Called repeatedly while a request waits: clients that hold memory and send nothing may be evicted. */
@@ -14,6 +15,12 @@ export const UNCOUNTED_BYTES = 64 * 1024;
 
 const WAITING_MILLISECONDS = 500;
 
+/** What a caller holds. Its leases are in the order in which they began to hold memory. */
+interface Holding {
+  bytes: number;
+  readonly leases: Set<MemoryLease>;
+}
+
 interface Waiting {
   readonly lease: MemoryLease;
   readonly bytes: number;
@@ -24,12 +31,13 @@ interface Waiting {
 /**
  * Memory budget for the bodies of all requests. When it is used up, sockets are not read until memory is given back, which
  * is back-pressure on the senders. What is given back goes to the caller who holds least. To rule out a deadlock of
- * requests that each hold a part and wait for the rest, one lease at a time may exceed the budget.
+ * requests that each hold a part and wait for the rest, one lease at a time may exceed the budget, and one of each caller
+ * its share.
  */
 export class MemoryBudget {
   readonly bytesMax: number;
   readonly #options: MemoryBudgetOptions;
-  readonly #heldByCaller = new Map<string, number>();
+  readonly #holdings = new Map<string, Holding>();
   #waiting: Waiting[] = [];
   #mayExceed: MemoryLease | undefined;
   #usedBytes = 0;
@@ -51,10 +59,15 @@ export class MemoryBudget {
 
   /** Without a promise while memory is free. */
   take(lease: MemoryLease, bytes: number): Promise<void> | undefined {
-    const isFree = this.#waiting.length === 0 && this.#fits(bytes);
-    if (!isFree && !this.#isAllowedToExceed(lease)) return this.#wait(lease, bytes);
-    this.#count(lease, bytes);
-    return undefined;
+    const isFirst = this.#waiting.length === 0 || this.#mayExceed === lease;
+    if (isFirst && this.#isWithinShare(lease, bytes) && this.#isAvailable(lease, bytes)) {
+      this.#count(lease, bytes);
+      return undefined;
+    }
+    const granted = this.#wait(lease, bytes);
+    // Those that wait may have used up their shares.
+    this.#startWaiting();
+    return granted;
   }
 
   give(lease: MemoryLease, bytes: number): void {
@@ -70,25 +83,28 @@ export class MemoryBudget {
     this.give(lease, lease.heldBytes);
   }
 
-  #fits(bytes: number): boolean {
-    return this.#usedBytes + bytes <= this.bytesMax;
-  }
-
-  #isAllowedToExceed(lease: MemoryLease): boolean {
+  #isAvailable(lease: MemoryLease, bytes: number): boolean {
+    if (this.#usedBytes + bytes <= this.bytesMax) return true;
     this.#mayExceed ??= lease;
     return this.#mayExceed === lease;
   }
 
-  #count(lease: MemoryLease, bytes: number): void {
-    this.#usedBytes += bytes;
-    lease.heldBytes += bytes;
-    const held = this.#heldBy(lease) + bytes;
-    if (held > 0) this.#heldByCaller.set(lease.caller, held);
-    else this.#heldByCaller.delete(lease.caller);
+  #isWithinShare(lease: MemoryLease, bytes: number): boolean {
+    const holding = this.#holdings.get(lease.caller);
+    if (holding === undefined || holding.bytes + bytes <= this.#options.bytesPerCallerMax) return true;
+    const [oldest] = holding.leases;
+    return lease === oldest || lease === this.#mayExceed;
   }
 
-  #heldBy({ caller }: MemoryLease): number {
-    return this.#heldByCaller.get(caller) ?? 0;
+  #count(lease: MemoryLease, bytes: number): void {
+    const holding = this.#holdings.get(lease.caller) ?? { bytes: 0, leases: new Set() };
+    this.#usedBytes += bytes;
+    holding.bytes += bytes;
+    lease.heldBytes += bytes;
+    if (lease.heldBytes > 0) holding.leases.add(lease);
+    else holding.leases.delete(lease);
+    if (holding.leases.size > 0) this.#holdings.set(lease.caller, holding);
+    else this.#holdings.delete(lease.caller);
   }
 
   async #wait(lease: MemoryLease, bytes: number): Promise<void> {
@@ -121,7 +137,7 @@ export class MemoryBudget {
 
   #startWaiting(): void {
     for (let next = this.#nextWaiting(); next !== undefined; next = this.#nextWaiting()) {
-      if (!this.#fits(next.bytes) && !this.#isAllowedToExceed(next.lease)) return;
+      if (!this.#isAvailable(next.lease, next.bytes)) return;
       this.#waiting.splice(this.#waiting.indexOf(next), 1);
       this.#count(next.lease, next.bytes);
       next.start();
@@ -131,8 +147,12 @@ export class MemoryBudget {
   /** Of callers who hold equally much, the one who has waited longest. */
   #nextWaiting(): Waiting | undefined {
     let next: Waiting | undefined;
+    let least = Infinity;
     for (const waiting of this.#waiting) {
-      if (next === undefined || this.#heldBy(waiting.lease) < this.#heldBy(next.lease)) next = waiting;
+      const held = this.#holdings.get(waiting.lease.caller)?.bytes ?? 0;
+      if (held >= least || !this.#isWithinShare(waiting.lease, waiting.bytes)) continue;
+      next = waiting;
+      least = held;
     }
     return next;
   }

@@ -5,8 +5,8 @@ import { MemoryBudget } from '../../../src/http/admission/memory-budget.ts';
 import type { MemoryLease } from '../../../src/http/admission/memory-budget.ts';
 import type { ServiceError } from '../../../src/errors/service-error.ts';
 
-function budget(bytesMax: number, waitSeconds = 60): MemoryBudget {
-  return new MemoryBudget({ bytesMax, waitSeconds });
+function budget(bytesMax: number, { bytesPerCallerMax = bytesMax, waitSeconds = 60 } = {}): MemoryBudget {
+  return new MemoryBudget({ bytesMax, bytesPerCallerMax, waitSeconds });
 }
 
 async function isSettled(promise: Promise<unknown> | undefined): Promise<boolean> {
@@ -57,6 +57,20 @@ test('gives memory to the caller who holds least, before others who have waited 
   assert.deepEqual(order, ['bob', 'ann']);
 });
 
+test('leaves memory for other callers, and lets the oldest lease of a caller exceed its share', async () => {
+  const memory = budget(100, { bytesPerCallerMax: 60 });
+  const [oldest, newer] = [memory.lease('ann'), memory.lease('ann')];
+  assert.equal(oldest.take(40), undefined);
+  assert.equal(newer.take(20), undefined);
+  const waits = newer.take(10);
+  assert.equal(await isSettled(waits), false);
+  await memory.lease('bob').take(20);
+  assert.equal(await isSettled(oldest.take(10)), true);
+  assert.equal(memory.usedBytes, 90);
+  oldest.close();
+  await waits;
+});
+
 test('takes memory back during the lease, and the rest when it is closed', () => {
   const memory = budget(100);
   const lease = memory.lease('ann');
@@ -76,6 +90,7 @@ test('reports that a request waits for memory, and only then', async () => {
   let asked = 0;
   const memory = new MemoryBudget({
     bytesMax: 10,
+    bytesPerCallerMax: 10,
     waitSeconds: 60,
     onWaiting: () => {
       asked += 1;
@@ -91,7 +106,7 @@ test('reports that a request waits for memory, and only then', async () => {
 });
 
 test('refuses a lease that has waited too long or was closed meanwhile', async () => {
-  const memory = budget(10, 0.02);
+  const memory = budget(10, { waitSeconds: 0.02 });
   const [first, second, third] = [memory.lease('ann'), memory.lease('ann'), memory.lease('ann')];
   void first.take(10);
   void first.take(10);
@@ -112,7 +127,7 @@ test('never deadlocks: leases that take memory and are then closed all finish', 
     fc.asyncProperty(
       fc.array(fc.array(fc.integer({ min: 1, max: 40 }), { maxLength: 6 }), { maxLength: 12 }),
       async (needs) => {
-        const memory = budget(50);
+        const memory = budget(50, { bytesPerCallerMax: 30 });
         const run = async (lease: MemoryLease, sizes: readonly number[]): Promise<void> => {
           for (const size of sizes) {
             await lease.take(size);
