@@ -38,6 +38,12 @@ export function startWorker({ workerFile, config, workerRestarts, onMessage, onE
     execArgv: toWorkerFlags(process.execArgv),
   });
   const pid = child.pid ?? 0;
+  let hasEnded = false;
+  const end = (exitCode?: number | null, signal?: NodeJS.Signals | null): void => {
+    if (hasEnded) return;
+    hasEnded = true;
+    onEnd({ pid, exitCode: exitCode ?? undefined, signal: signal ?? undefined });
+  };
   const send = (message: ToWorker, socket?: Socket): void => {
     // A message to a worker that has just died fails; its end is reported separately.
     child.send(message, socket, { keepOpen: true }, () => {});
@@ -45,11 +51,12 @@ export function startWorker({ workerFile, config, workerRestarts, onMessage, onE
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only runWorker writes to this channel.
   child.on('message', (message) => onMessage(message as FromWorker));
   // 'exit' may precede the last messages of the channel; 'close' does not.
-  child.once('close', (code, signal) => onEnd({ pid, exitCode: code ?? undefined, signal: signal ?? undefined }));
+  child.once('close', end);
+  // One that could not be started has no channel, and may report both.
   child.on('error', () => {
-    if (child.pid === undefined) onEnd({ pid, exitCode: undefined, signal: undefined });
+    if (child.pid === undefined) end();
   });
-  send({ kind: 'start', config, workerRestarts });
+  if (child.pid !== undefined) send({ kind: 'start', config, workerRestarts });
   return {
     pid,
     give: (id: number, socket: Socket) => send({ kind: 'socket', id }, socket),

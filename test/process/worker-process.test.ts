@@ -1,7 +1,10 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { test } from 'node:test';
-import { toWorkerEnvironment, toWorkerFlags } from '../../src/process/worker-process.ts';
+import { loadConfig } from '../../src/config/load-config.ts';
+import { startWorker, toWorkerEnvironment, toWorkerFlags } from '../../src/process/worker-process.ts';
+import type { WorkerEnd } from '../../src/process/worker-process.ts';
 
 test('the worker keeps the memory that large blocks of the engine come from', () => {
   const environment = toWorkerEnvironment({ HOME: 'home' });
@@ -23,4 +26,24 @@ test("the operator's word on memory counts", () => {
     toWorkerFlags([heap]).findLast((flag) => flag.startsWith('--initial-old-space-size')),
     heap,
   );
+});
+
+test('a worker that cannot be started ends once', async (context) => {
+  const loaded = loadConfig({ argv: [], env: {}, readFile: () => '' });
+  assert.ok('config' in loaded);
+  const { execPath } = process;
+  context.after(() => {
+    process.execPath = execPath;
+  });
+  process.execPath = '/no/such/node';
+  const ends: WorkerEnd[] = [];
+  await new Promise<void>((resolve) => {
+    const onEnd = (end: WorkerEnd): void => {
+      ends.push(end);
+      resolve();
+    };
+    startWorker({ workerFile: 'worker.js', config: loaded.config, workerRestarts: 0, onMessage: () => {}, onEnd });
+  });
+  for (let turn = 0; turn < 10; turn += 1) await nextTurn();
+  assert.deepEqual(ends, [{ pid: 0, exitCode: undefined, signal: undefined }]);
 });
