@@ -1,3 +1,5 @@
+import { setTimeout as delay } from 'node:timers/promises';
+import { CopiedFolder } from '../catalog/catalog.ts';
 import type { Catalog, NodeCounts } from '../catalog/catalog.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
@@ -48,8 +50,14 @@ export class Membership {
 
   static async join(settings: MembershipSettings): Promise<Membership> {
     const membership = new Membership(settings);
-    membership.#extendFrom(performance.now());
-    await membership.#join();
+    try {
+      await membership.#join();
+    } catch (error) {
+      if (!(error instanceof CopiedFolder)) throw error;
+      // If it is the former process of this folder, its lease ends.
+      await delay(settings.leaseSeconds * 1000);
+      await membership.#join();
+    }
     membership.#beatLater();
     return membership;
   }
@@ -78,10 +86,12 @@ export class Membership {
     await catalog.nodes.leave(id).catch(() => {});
   }
 
-  async #join(): Promise<void> {
+  async #join(isKnown = false): Promise<void> {
     const { catalog, leaseSeconds, id, instance, name, address, release } = this.#settings;
-    const node = { id, instance, name, address, release };
+    const node = { id, instance, name, address, release, isKnown };
+    const startedAt = performance.now();
     await catalog.nodes.join({ ...node, leaseMilliseconds: leaseSeconds * 1000 });
+    this.#extendFrom(startedAt);
   }
 
   #beatLater(): void {
@@ -97,7 +107,7 @@ export class Membership {
     try {
       const startedAt = performance.now();
       const isKnown = await catalog.nodes.extend(id, leaseSeconds * 1000, this.countForwards());
-      if (!isKnown) await this.#join();
+      if (!isKnown) await this.#join(true);
       if (!isKnown || this.isLapsed) {
         telemetry.emit({ kind: 'node-lapsed', silentSeconds: this.silentSeconds });
         this.onLapse();

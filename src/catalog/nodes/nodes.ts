@@ -31,28 +31,35 @@ export interface NodeCounts {
 interface NewNode extends Pick<NodeRow, 'id' | 'instance' | 'name' | 'release'> {
   readonly address: string | undefined;
   readonly leaseMilliseconds: number;
+  /** It has been one before, and found itself unknown. */
+  readonly isKnown?: boolean;
 }
 
 /** The processes that serve the catalog. Their time is that of the database, so that their own clocks do not matter. */
 export function createNodeStore({ read, append, clock, now, roots, nodeId = '' }: CatalogContext) {
   const storageRoot = roots.fromStored(HERE);
-  const alive = (milliseconds: number) => clock.plus(milliseconds);
+  const aliveFor = (milliseconds: number) => clock.plus(milliseconds);
   return {
     /**
      * Refuses beside a node that other nodes cannot reach, without an address beside any other, and beside nodes with
-     * another storage root: each would look for the tables of the others in the wrong place.
+     * another storage root: each would look for the tables of the others in the wrong place. Beside a node with a copy of
+     * its data folder, too: the two would take each other for their former process.
      */
-    async join({ id, instance, name, address, release, leaseMilliseconds }: NewNode): Promise<void> {
+    async join({ id, instance, name, address, release, leaseMilliseconds, isKnown = false }: NewNode): Promise<void> {
       await append(async (sql) => {
+        const alive = await sql.selectFrom('nodes').selectAll().where('aliveUntil', '>', clock.value).execute();
+        const former = alive.find((other) => other.instance === instance);
+        const isElsewhere = former?.name !== name || former.address !== (address ?? null);
+        if (former !== undefined && (isKnown || isElsewhere)) throw new CopiedFolder(former);
         // The process before this one has ended: nothing has to wait for its lease.
         await sql.deleteFrom('nodes').where('instance', '=', instance).execute();
-        const others = await sql.selectFrom('nodes').selectAll().where('aliveUntil', '>', clock.value).execute();
+        const others = alive.filter((other) => other !== former);
         const unreachable = others.find((other) => address === undefined || other.address === null);
         if (unreachable !== undefined) throw servedByAnother(unreachable);
         const elsewhere = others.find((other) => other.storageRoot !== storageRoot);
         if (elsewhere !== undefined) throw anotherRoot(storageRoot, elsewhere);
         await deleteForgotten(sql, clock);
-        const aliveUntil = alive(leaseMilliseconds);
+        const aliveUntil = aliveFor(leaseMilliseconds);
         const times = { startedAt: now(), aliveUntil };
         await sql
           .insertInto('nodes')
@@ -66,7 +73,7 @@ export function createNodeStore({ read, append, clock, now, roots, nodeId = '' }
       const updated = await append(async (sql) =>
         sql
           .updateTable('nodes')
-          .set({ aliveUntil: alive(leaseMilliseconds), forwards })
+          .set({ aliveUntil: aliveFor(leaseMilliseconds), forwards })
           .where('id', '=', id)
           .executeTakeFirst(),
       );
@@ -142,11 +149,23 @@ async function deleteForgotten(sql: Sql, clock: CatalogContext['clock']): Promis
   await sql.deleteFrom('nodes').where('aliveUntil', '<', clock.plus(-FORGOTTEN_MILLISECONDS)).execute();
 }
 
-function servedByAnother({ name, address }: NodeRow): ServiceError {
-  const where = address === null ? name : `${name} at ${address}`;
-  return new ServiceError('ServiceUnavailable', `Another node uses this catalog: ${where}.`, {
+/** Or the former process of the same folder, when that has just ended at another address. */
+export class CopiedFolder extends ServiceError {
+  constructor(other: NodeRow) {
+    super('ServiceUnavailable', `Another node has the same node.id in its data folder: ${whereIs(other)}.`, {
+      hint: 'Each node needs its own data folder. In the folder that was copied, delete the file node.id.',
+    });
+  }
+}
+
+function servedByAnother(other: NodeRow): ServiceError {
+  return new ServiceError('ServiceUnavailable', `Another node uses this catalog: ${whereIs(other)}.`, {
     hint: 'Stop it, or set node.url and node.secret on every node to run a cluster.',
   });
+}
+
+function whereIs({ name, address }: NodeRow): string {
+  return address === null ? name : `${name} at ${address}`;
 }
 
 function anotherRoot(ours: string, { name, storageRoot }: NodeRow): ServiceError {

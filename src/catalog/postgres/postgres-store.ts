@@ -32,9 +32,9 @@ const WRITER_LOCK = 8_413_046_217;
 /**
  * One transaction at a time in the whole cluster, as with SQLite: the catalog is small, a transaction is short, and work
  * that waits shares the next one. So ids of transactions grow in the order of commits, and no transaction has to be
- * repeated because of another.
+ * repeated because of another. Whatever the database's default is: each statement sees what was committed before the lock.
  */
-const BEGIN = `begin; select pg_advisory_xact_lock(${WRITER_LOCK})`;
+const BEGIN = `begin isolation level read committed; select pg_advisory_xact_lock(${WRITER_LOCK})`;
 
 class PostgresStore implements CatalogStore {
   readonly binaryText = expression`text collate "C"`;

@@ -188,6 +188,18 @@ suite('a node', () => {
     assert.deepEqual(await a.nodes.count(), { alive: 2, silent: 0 });
   });
 
+  test('with a copy of the data folder of another is refused, and the other stays', async (t) => {
+    const { a, b, end } = await openNodes(t);
+    const copied = refusal('ServiceUnavailable', /same node\.id in its data folder: machine at http:\/\/node/);
+    const copy = { id: 'c', instance: 'folder of a', ...LEASE };
+    await assert.rejects(b.nodes.join({ ...copy, name: 'clone' }), copied);
+    await assert.rejects(b.nodes.join({ ...copy, address: 'http://clone' }), copied);
+    await assert.rejects(b.nodes.join({ ...copy, isKnown: true }), copied, 'though machine and address are equal');
+    assert.equal(await a.nodes.extend('a', LEASE.leaseMilliseconds), true);
+    await end(a, 'a');
+    await b.nodes.join({ ...copy, name: 'clone' });
+  });
+
   test('with another storage root is refused beside others, which names both roots and the fix', async (t) => {
     const { a, b, open, end } = await openNodes(t);
     const elsewhere = 's3://other/root';

@@ -25,14 +25,18 @@ suite('the catalog in PostgreSQL', { skip: withoutPostgres }, () => {
     return store;
   }
 
-  test('transactions of several processes do not interleave', async (context) => {
-    const url = await postgres.createDatabase();
-    const stores = await Promise.all([1, 2, 3].map(async () => openStore(context, url)));
-    await stores[0]?.transact(async (sql) => writeCount(sql, 0));
-    const counts = stores.flatMap((store) => Array.from({ length: 10 }, async () => store.transact(count)));
-    await Promise.all(counts);
-    assert.equal(await stores[0]?.read(readCount), 30);
-  });
+  for (const isolation of ['read committed', 'repeatable read']) {
+    test(`transactions of several processes do not interleave, by default ${isolation}`, async (context) => {
+      const url = await postgres.createDatabase();
+      const database = pg.escapeIdentifier(new URL(url).pathname.slice(1));
+      await postgres.query(`alter database ${database} set default_transaction_isolation = '${isolation}'`);
+      const stores = await Promise.all([1, 2, 3].map(async () => openStore(context, url)));
+      await stores[0]?.transact(async (sql) => writeCount(sql, 0));
+      const counts = stores.flatMap((store) => Array.from({ length: 10 }, async () => store.transact(count)));
+      await Promise.all(counts);
+      assert.equal(await stores[0]?.read(readCount), 30);
+    });
+  }
 
   test('a transaction that fails changes nothing, and the next one succeeds', async (context) => {
     const store = await openStore(context, await postgres.createDatabase());
