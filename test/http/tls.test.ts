@@ -3,11 +3,12 @@ import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { request } from 'node:https';
-import type { IncomingMessage } from 'node:http';
+import type { ClientRequest, IncomingMessage } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { connect } from 'node:tls';
+import { toDestination } from '../../src/http/forwarding/forwarder.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
 import { ADMIN_KEY, startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
@@ -17,6 +18,7 @@ const folder = mkdtempSync(join(tmpdir(), 'tiltyard-tls-'));
 const certFile = join(folder, 'cert.pem');
 const keyFile = join(folder, 'key.pem');
 const skip = makeCertificate() ? false : 'there is no openssl to make a certificate with';
+const ca = skip === false ? readFileSync(certFile) : undefined;
 
 let server: TestServer;
 
@@ -65,16 +67,21 @@ test('refuses bytes that are no HTTP inside TLS with our error body', { skip }, 
   await connection.closed();
 });
 
+test('a node is known by the name in its address, whatever Host the client has sent', { skip }, async () => {
+  const port = portOf(server.url);
+  const headers = { 'x-api-key': ADMIN_KEY, host: 'tables.example.com' };
+  const forward = (address: string) => request({ ...toDestination(address), path: '/v1/tables', ca, headers });
+  assert.equal((await receive(forward(`https://localhost:${port}`))).status, 200);
+  await assert.rejects(receive(forward(`https://127.0.0.1:${port}`)), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+});
+
 async function send(method: string, path: string, body?: Uint8Array): Promise<{ status: number; text: string }> {
-  const sent = request({
-    host: '127.0.0.1',
-    port: portOf(server.url),
-    ca: readFileSync(certFile),
-    servername: 'localhost',
-    method,
-    path,
-    headers: { 'x-api-key': ADMIN_KEY },
-  });
+  const headers = { 'x-api-key': ADMIN_KEY };
+  const host = { host: '127.0.0.1', port: portOf(server.url), servername: 'localhost' };
+  return receive(request({ ...host, ca, method, path, headers }), body);
+}
+
+async function receive(sent: ClientRequest, body?: Uint8Array): Promise<{ status: number; text: string }> {
   sent.end(body);
   const [message] = (await once(sent, 'response')) as [IncomingMessage];
   const pieces: Buffer[] = [];

@@ -1,6 +1,7 @@
 import { Agent as HttpAgent, request as requestHttp } from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { Agent as HttpsAgent, request as requestHttps } from 'node:https';
+import { isIP } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Catalog } from '../../catalog/catalog.ts';
@@ -157,12 +158,11 @@ export class Forwarder {
     if (address === undefined) throw new NotSent('The owner has no address.');
     const { nodeId, secret } = this.#settings;
     const traceparent = this.#settings.traceparent();
-    const base = new URL(address);
     const length = body.kind === 'whole' ? body.bytes.length : message.headers['content-length'];
-    const isSecure = base.protocol === 'https:';
+    const destination = toDestination(address);
+    const isSecure = destination.protocol === 'https:';
     return (isSecure ? requestHttps : requestHttp)({
-      host: base.hostname.replace(/^\[(.*)\]$/, '$1'),
-      port: base.port,
+      ...destination,
       path: message.url,
       method: message.method,
       agent: isSecure ? this.#agents['https:'] : this.#agents['http:'],
@@ -306,4 +306,11 @@ function tooMany(forwardsMax: number): ServiceError {
 /** Databases that are named by the host share addresses: at worst, a request is executed anew. */
 function addressOf({ method, url, headers }: IncomingMessage): string {
   return JSON.stringify([method, headers['x-service-database'], headers['x-lancedb-database'], url]);
+}
+
+/** Its certificate must name the node, not the Host that the client has sent, which is passed on. */
+export function toDestination(address: string) {
+  const { protocol, hostname, port } = new URL(address);
+  const host = hostname.replace(/^\[(.*)\]$/, '$1');
+  return { protocol, host, port, servername: isIP(host) === 0 ? host : '' };
 }
