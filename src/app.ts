@@ -4,7 +4,6 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { OpenParts, openParts } from './app/parts.ts';
 import type { AppParts, Outside } from './app/parts.ts';
-import { createReadiness } from './app/readiness.ts';
 import { takeReadings } from './app/readings.ts';
 import { finishWork } from './app/shutdown.ts';
 import { adoptTables, sweepUnfinished } from './app/startup.ts';
@@ -17,6 +16,7 @@ import type { RecoveryStep } from './coordination/recover-writes.ts';
 import type { EngineRelease } from './engine/engine.ts';
 import { createHttpServer } from './http/server.ts';
 import type { HttpServer } from './http/server.ts';
+import { endsWithin } from './model/time/ends-within.ts';
 import { CONSOLE_FILE, readRelease } from './release.ts';
 import type { Readings } from './telemetry/metrics/metric-rows.ts';
 
@@ -130,6 +130,32 @@ async function openHttp(parts: AppParts): Promise<HttpServer> {
     },
   });
   return server;
+}
+
+/** Load balancers wait a few seconds for a probe; without a reply they would not learn the reason. */
+const CATALOG_SECONDS = 2;
+const NO_CATALOG = 'the catalog is unavailable';
+
+type ReadinessParts = Pick<AppParts, 'catalog' | 'membership' | 'state'>;
+
+/** Why requests should go to another node; `undefined` when this one can serve them. For `/readyz`. */
+function createReadiness({ catalog, membership, state }: ReadinessParts): () => Promise<string | undefined> {
+  let pinging: Promise<void> | undefined;
+  // Shared: probes that arrive while the catalog is silent must not add up.
+  const ping = async (): Promise<void> => {
+    pinging ??= catalog.ping().finally(() => {
+      pinging = undefined;
+    });
+    return pinging;
+  };
+  return async () => {
+    if (state.isDraining) return 'shutting down';
+    if (membership?.isLapsed === true) return 'this node sent no heartbeats for longer than its lease';
+    return endsWithin(CATALOG_SECONDS, ping()).then(
+      (isReached) => (isReached ? undefined : NO_CATALOG),
+      () => NO_CATALOG,
+    );
+  };
 }
 
 function readingsOf(parts: AppParts, server: HttpServer): Readings {

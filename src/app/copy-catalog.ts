@@ -103,7 +103,7 @@ function lockServerFiles(address: string): readonly FileLock[] {
 }
 
 async function requireNoNode(address: string, sql: Sql): Promise<void> {
-  const { findLiveNode } = await import('../catalog/postgres/live-nodes.ts');
+  const { findLiveNode } = await import('../catalog/postgres/inspect-catalog.ts');
   const node = await findLiveNode(sql);
   if (node !== undefined)
     throw inUse(

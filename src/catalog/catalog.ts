@@ -1,6 +1,5 @@
 import type { JournalLimits } from '../model/limits.ts';
-import { createCallerNames } from './access/caller-names.ts';
-import { createCredentialStore } from './access/credentials.ts';
+import { createCallerNames, createCredentialStore } from './access/credentials.ts';
 import { createGrantStore } from './access/grants.ts';
 import { createQuotaStore } from './access/quotas.ts';
 import { createSigningKeyStore } from './access/signing-keys.ts';

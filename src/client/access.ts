@@ -22,12 +22,11 @@ import type {
   RevokeReply,
   RotateSigningKeyReply,
   SigningKey,
+  UsageReply,
   WhoamiReply,
 } from '../wire/access.ts';
 import type { ApiClient, JsonClient } from './api-client.ts';
 import { collect, readItems } from './calls.ts';
-import { toSubjectFields } from './usage.ts';
-import type { QuotaSubject } from './usage.ts';
 
 /** With the permissions on a table or a namespace, or else on the database. */
 export async function whoami(
@@ -93,6 +92,19 @@ export async function dropDatabase(client: JsonClient, name: string): Promise<Da
 
 export async function listDatabases(client: JsonClient): Promise<ListDatabasesReply['databases']> {
   return collect(readItems(client, '/v1/database/list', ({ databases }: ListDatabasesReply) => databases, {}));
+}
+
+/** A principal, such as `key:ID`, or `database:NAME`. */
+export type QuotaSubject = string;
+
+/** Of the caller itself when no subject is named. */
+export async function describeUsage(client: ApiClient, subject?: QuotaSubject): Promise<UsageReply> {
+  return client.json('/v1/access/usage', { json: subject === undefined ? {} : toSubjectFields(subject) });
+}
+
+export function toSubjectFields(subject: QuotaSubject): { database: string } | { principal: string } {
+  const prefix = 'database:';
+  return subject.startsWith(prefix) ? { database: subject.slice(prefix.length) } : { principal: subject };
 }
 
 export async function setQuota(client: JsonClient, subject: QuotaSubject, quota: QuotaShape): Promise<QuotaReply> {

@@ -1,6 +1,13 @@
 import type { TablePath } from '../model/identifier.ts';
-import type { BranchShape, CreateBranchBody, ListBranchesReply } from '../wire/history/branches.ts';
-import type { ListTagsReply, TagChangeBody, TagShape, TagVersionReply } from '../wire/history/tags.ts';
+import type {
+  BranchShape,
+  CreateBranchBody,
+  ListBranchesReply,
+  ListTagsReply,
+  TagChangeBody,
+  TagShape,
+  TagVersionReply,
+} from '../wire/history/refs.ts';
 import type { ListTransactionsReply, Transaction } from '../wire/history/transactions.ts';
 import type {
   ChangeReply,

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { LRUCache } from 'lru-cache';
 import type { Catalog, Lease } from '../catalog/catalog.ts';
-import { NotOwner } from '../errors/not-owner.ts';
+import { NotOwner } from '../errors/service-error.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Coordination, LocateOptions, Owner, Ownership } from './coordination.ts';

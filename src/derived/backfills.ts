@@ -8,8 +8,7 @@ import { MAIN_BRANCH, locationKey } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { SizeQuotas } from '../quotas/size-quotas.ts';
 import type { WriteRequest, Writes } from '../writes/writes.ts';
-import { requireOwnSuccess, toOwnRequest } from './own-write.ts';
-import { openTableJobs } from './table-jobs.ts';
+import { openTableJobs, requireOwnSuccess, toOwnRequest } from './table-jobs.ts';
 
 export interface BackfillsParts {
   readonly engine: Engine;

@@ -12,8 +12,7 @@ import { locationKey, toTableState } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { SizeQuotas } from '../quotas/size-quotas.ts';
 import type { Writes } from '../writes/writes.ts';
-import { requireOwnSuccess, toOwnRequest } from './own-write.ts';
-import { openTableJobs } from './table-jobs.ts';
+import { openTableJobs, requireOwnSuccess, toOwnRequest } from './table-jobs.ts';
 import { toStream, toViewQuery } from './view-query.ts';
 
 export interface ViewsParts {

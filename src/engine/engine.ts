@@ -2,24 +2,24 @@ import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
 import { pullChunks } from '../arrow/stream/chunk-source.ts';
 import type { Query } from '../model/query.ts';
 import type { Schema } from '../model/schema.ts';
-import type { TableLocation, TableState } from '../model/table.ts';
+import type { CommitKind, TableLocation, TableState } from '../model/table.ts';
 import { createCommitsEngine } from './commits/commits.ts';
 import { createComputedEngine } from './computed/computed.ts';
 import { requireRowsFit } from './computed/definitions.ts';
+import { toFirstAddress } from './computed/recomputing-update.ts';
 import { createIndexesEngine } from './indexes/indexes.ts';
 import { createMaintenanceEngine } from './maintenance.ts';
 import { engineCall, isRetryableConflict } from './native/engine-errors.ts';
 import { loadNative } from './native/native.ts';
 import type { QueryTimeout } from './native/query-deadline.ts';
 import { openParts } from './parts.ts';
-import type { EngineSettings } from './parts.ts';
+import type { EngineParts, EngineSettings } from './parts.ts';
 import { analyzeQuery } from './plans/query-plans.ts';
 import { createRowsEngine } from './queries/rows.ts';
 import { findTables } from './tables/find-tables.ts';
 import { createLifecycleEngine } from './tables/lifecycle.ts';
 import type { OpenTable, WriteTarget } from './tables/table-handle.ts';
 import { createTable } from './tables/write-table.ts';
-import { createViewsEngine } from './views.ts';
 import { createVersionsEngine } from './versions/versions.ts';
 
 export type { AppendedRows } from './commits/append.ts';
@@ -118,6 +118,31 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
       await tables.close();
       await scratch.close();
       await connections.close();
+    },
+  };
+}
+
+/** Commits that neither change nor move rows that are there. */
+const KEEPS_ROWS: ReadonlySet<CommitKind> = new Set(['append', 'index', 'drop-index', 'config', 'reserve']);
+
+/** For rows that are derived from those of another table. */
+function createViewsEngine({ storages }: EngineParts) {
+  return {
+    /**
+     * The lowest address of the rows that were added between two versions of the main branch, when nothing but appends
+     * happened; `undefined` when that is not certain, as when old versions were removed.
+     */
+    async findAppended(
+      location: TableLocation,
+      { from, to }: { readonly from: number; readonly to: number },
+    ): Promise<bigint | undefined> {
+      if (from >= to) return undefined;
+      const storage = storages.of(location.root);
+      const last = await storage.readLastFragment(location, undefined, from);
+      const later = (await storage.readCommits(location, undefined, from)) ?? [];
+      const between = later.filter(({ version }) => version <= to);
+      if (last === undefined || between.length !== to - from) return undefined;
+      return between.every(({ kind }) => KEEPS_ROWS.has(kind)) ? toFirstAddress(last) : undefined;
     },
   };
 }

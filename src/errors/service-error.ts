@@ -33,6 +33,16 @@ export class ServiceError extends Error {
   }
 }
 
+/** Another node writes to the table. The call that throws this changed nothing; a commit before it is for the new owner to decide. */
+export class NotOwner extends ServiceError {
+  constructor(message = 'Another node now owns the table.') {
+    super('ConcurrentModification', message, {
+      hint: 'Send the request again.',
+      retryAfterSeconds: 1,
+    });
+  }
+}
+
 export function invalidInput(message: string, hint?: string, cause?: unknown): ServiceError {
   return new ServiceError('InvalidInput', message, { hint, cause });
 }

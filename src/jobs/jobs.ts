@@ -1,6 +1,5 @@
 import type { Catalog, JobRecord, JobSubject, JobSummary } from '../catalog/catalog.ts';
-import { NotOwner } from '../errors/not-owner.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { NotOwner, ServiceError } from '../errors/service-error.ts';
 import { formatPath } from '../model/identifier.ts';
 import type { JobLimits } from '../model/limits.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';

@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Catalog } from '../catalog/catalog.ts';
-import { NotOwner } from '../errors/not-owner.ts';
+import { NotOwner } from '../errors/service-error.ts';
 import type { Jobs, StartedJob } from '../jobs/jobs.ts';
 import { formatPath } from '../model/identifier.ts';
 import { isMaintenancePaused, isObjectRoot, locationKey, toTableState } from '../model/table.ts';

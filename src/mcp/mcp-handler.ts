@@ -7,8 +7,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { writesAnything } from '../model/access.ts';
 import type { Caller } from '../model/access.ts';
 import type { McpLimits } from '../model/limits/integration-limits.ts';
-import { findText } from './read-arguments.ts';
-import { DATABASE } from './tool.ts';
+import { DATABASE, findText } from './tool.ts';
 import type { Tool, ToolArguments } from './tool.ts';
 import { TOOLS } from './tools.ts';
 

@@ -1,11 +1,10 @@
 import { invalidInput } from '../errors/service-error.ts';
 import { DEFAULT_DELIMITER, quoteForMessage } from '../model/identifier.ts';
 import type { Operation } from '../operations/operation.ts';
-import { toJsonSchema } from '../wire/schema/json-schema.ts';
-import { findText, requireText } from './read-arguments.ts';
+import { toJsonSchema } from '../wire/shapes.ts';
 import { readReply } from './read-reply.ts';
 import { renderReply } from './render.ts';
-import { NAMESPACE, TABLE } from './tool.ts';
+import { NAMESPACE, TABLE, findText, requireText } from './tool.ts';
 import type { JsonSchema, Tool, ToolArguments } from './tool.ts';
 
 interface OperationToolOptions {

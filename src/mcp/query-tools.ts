@@ -7,10 +7,9 @@ import { plainRows } from '../formats/types/values-of.ts';
 import { formatPath } from '../model/identifier.ts';
 import { queryTable } from '../operations/data/query-table.ts';
 import { operationTool } from './operation-tool.ts';
-import { findText, readRowCount, requireTable, requireText } from './read-arguments.ts';
 import { readBounded } from './read-reply.ts';
 import { renderRows } from './render.ts';
-import { TABLE } from './tool.ts';
+import { TABLE, findText, readRowCount, requireTable, requireText } from './tool.ts';
 import type { JsonSchema, Tool, ToolCall } from './tool.ts';
 
 const ROWS_PRESET = 10;

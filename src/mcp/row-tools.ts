@@ -6,10 +6,9 @@ import { formatType } from '../formats/types/type-text.ts';
 import { writeRows } from '../formats/write-rows.ts';
 import { formatPath, quoteForMessage } from '../model/identifier.ts';
 import { openRows } from './query-tools.ts';
-import { findText, requireRows, requireTable } from './read-arguments.ts';
 import { readReply } from './read-reply.ts';
 import { renderReply } from './render.ts';
-import { TABLE } from './tool.ts';
+import { TABLE, findText, requireRows, requireTable } from './tool.ts';
 import type { JsonSchema, Tool, ToolCall } from './tool.ts';
 
 const ROWS: JsonSchema = {

@@ -1,5 +1,9 @@
 import type { ApiClient } from '../client/api-client.ts';
+import { invalidInput } from '../errors/service-error.ts';
+import { DEFAULT_DELIMITER, parseTablePath } from '../model/identifier.ts';
+import type { TablePath } from '../model/identifier.ts';
 import type { McpLimits } from '../model/limits/integration-limits.ts';
+import { isObject } from '../model/strict-json.ts';
 
 export type ToolArguments = Readonly<Record<string, unknown>>;
 export type JsonSchema = Readonly<Record<string, unknown>>;
@@ -40,3 +44,35 @@ export const DATABASE: JsonSchema = {
   type: 'string',
   description: 'Database, as listed by list_databases; that of the connection by default.',
 };
+
+export function findText(args: ToolArguments, name: string): string | undefined {
+  const value = args[name];
+  if (value === undefined || value === null) return undefined;
+  if (typeof value === 'string') return value;
+  throw invalidInput(`The argument ${name} must be a string.`);
+}
+
+export function requireText(args: ToolArguments, name: string): string {
+  const text = findText(args, name);
+  if (text !== undefined && text !== '') return text;
+  throw invalidInput(`The argument ${name} is missing.`);
+}
+
+export function requireTable(args: ToolArguments): TablePath {
+  return parseTablePath(requireText(args, 'table'), DEFAULT_DELIMITER);
+}
+
+/** Bounded: how many rows a tool may ask for. */
+export function readRowCount(args: ToolArguments, { preset, rowsMax }: { preset: number; rowsMax: number }): number {
+  const { k } = args;
+  if (k === undefined || k === null) return Math.min(preset, rowsMax);
+  if (typeof k !== 'number' || !Number.isInteger(k) || k < 0) throw invalidInput('k must be a whole number.');
+  if (k <= rowsMax) return k;
+  throw invalidInput(`k is ${k}; a tool returns at most ${rowsMax} rows.`, 'Get the next rows with offset.');
+}
+
+export function requireRows(args: ToolArguments): readonly Readonly<Record<string, unknown>>[] {
+  const { rows } = args;
+  if (Array.isArray(rows) && rows.length > 0 && rows.every(isObject)) return rows;
+  throw invalidInput('rows must be a list of objects.', 'Send one object per row, with a member per column.');
+}

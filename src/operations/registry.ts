@@ -60,7 +60,7 @@ import { deregisterTable, dropTable } from './tables/drop-table.ts';
 import { listAllTables, listTables, listTablesOfNamespace } from './tables/list-tables.ts';
 import { registerTable } from './tables/register-table.ts';
 import { renameTable } from './tables/rename-table.ts';
-import { UNSUPPORTED_OPERATIONS } from './unsupported.ts';
+import { UNSUPPORTED_OPERATIONS, WRITE_BUFFER_OPERATIONS } from './unsupported.ts';
 import {
   createMaterializedView,
   describeMaterializedView,
@@ -68,7 +68,6 @@ import {
   dropMaterializedView,
   refreshMaterializedView,
 } from './views/views.ts';
-import { WRITE_BUFFER_OPERATIONS } from './write-buffers.ts';
 
 interface OperationGroup {
   readonly title: string;

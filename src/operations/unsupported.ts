@@ -1,7 +1,7 @@
 import { Type } from 'typebox';
 import { ServiceError } from '../errors/service-error.ts';
 import { requestBody } from '../wire/shapes.ts';
-import { defineFor, json } from './operation.ts';
+import { defineFor, defineTableOperation, json } from './operation.ts';
 import type { Operation } from './operation.ts';
 
 /** An operation of the public descriptions that is not offered here; the caller reads the reason. */
@@ -57,6 +57,27 @@ const ANYTHING = { kind: 'json', shape: requestBody({}, { additionalProperties: 
 
 /** They check permissions like any other operation, before they refuse. */
 export const UNSUPPORTED_OPERATIONS: readonly Operation[] = UNSUPPORTED.map(toOperation);
+
+/** As releases of the LanceDB client call a buffer that writes go through first, and what they read of it. */
+const QUESTIONS = [
+  ['get_lsm_write_spec', 'lsm_write_spec'],
+  ['get_lsm_stats', 'lsm_stats'],
+  ['get_rte_spec', 'rte_spec'],
+  ['get_rte_stats', 'rte_stats'],
+] as const;
+
+/** No table has one: writes go to the table at once. Clients ask before they read it in other ways. */
+export const WRITE_BUFFER_OPERATIONS: readonly Operation[] = QUESTIONS.map(([id, member]) =>
+  defineTableOperation({
+    id,
+    path: `/v1/table/:id/${id}`,
+    summary: 'Show write buffers; always empty, because writes commit immediately',
+    permission: 'read',
+    body: ANYTHING,
+    replies: [json(Type.Object({ [member]: Type.Null() }), 'Always null.')],
+    run: async () => ({ kind: 'value', value: { [member]: null } }),
+  }),
+);
 
 function toOperation({ reason, about = 'table', permission = 'write', ...address }: Unsupported): Operation {
   return defineFor(about)({

@@ -1,7 +1,7 @@
 import { quoteShell, toJsonText, toPythonLiteral, toTypeScriptLiteral } from './literals.ts';
 
 /** A request of any operation, as a program without a client library sends it. */
-export interface PlainRequest {
+interface PlainRequest {
   readonly method: string;
   readonly url: string;
   /** `arrow` stands for the bytes of the file `rows.arrow`. */
@@ -51,6 +51,32 @@ export const PLAIN_SNIPPETS: Readonly<Record<string, (request: PlainRequest) => 
       'console.log(await response.text());',
     ].join('\n'),
 };
+
+/** The part of an operation in `openapi.json` that its examples are in. */
+export interface DescribedOperation {
+  readonly parameters?: readonly { readonly name: string; readonly in: string; readonly example?: string }[];
+  readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example?: object }>> };
+}
+
+/** The example request of an operation. */
+export function toRequest(base: string, path: string, method: string, operation: DescribedOperation): PlainRequest {
+  const examples = (location: string): readonly (readonly [string, string])[] =>
+    (operation.parameters ?? []).flatMap(({ name, in: at, example }) =>
+      at === location && example !== undefined ? [[name, example] as const] : [],
+    );
+  const values = new Map(examples('path'));
+  const filled = path.replaceAll(/\{(\w+)\}/g, (_all, name: string) => encodeURIComponent(values.get(name) ?? name));
+  const query = new URLSearchParams(Object.fromEntries(examples('query'))).toString();
+  const content = operation.requestBody?.content;
+  return {
+    method: method.toUpperCase(),
+    url: `${base}${filled}${query === '' ? '' : `?${query}`}`,
+    body:
+      content === undefined || method.toUpperCase() === 'GET'
+        ? undefined
+        : (content['application/json']?.example ?? 'arrow'),
+  };
+}
 
 function mediaType(body: object | 'arrow'): string {
   return body === 'arrow' ? ARROW : 'application/json';

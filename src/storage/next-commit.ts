@@ -1,8 +1,11 @@
 import { encodeEmptyManifest, encodeOverwriteTransaction } from './format/empty-manifest.ts';
 import { branchPath, joinPath, manifestPathLike, manifestPaths } from './format/layout.ts';
-import { transactionFileName } from './format/next-manifest.ts';
+import {
+  encodeSchemaMetadataManifest,
+  encodeSchemaMetadataTransaction,
+  transactionFileName,
+} from './format/next-manifest.ts';
 import type { NextCommit } from './format/next-manifest.ts';
-import { encodeSchemaMetadataManifest, encodeSchemaMetadataTransaction } from './format/schema-metadata.ts';
 import type { EmptyVersion, NextVersion, SchemaMetadataUpdate } from './storage.ts';
 import type { SubmissionFiles } from './submitted/submitted-manifest.ts';
 

@@ -1,9 +1,10 @@
 import { setImmediate as nextTurn, setTimeout as sleep } from 'node:timers/promises';
-import type { IndexCommit, Optimization, OptimizeRequest, WriteTarget } from '../engine/engine.ts';
+import type { Catalog, VersionRemoval } from '../catalog/catalog.ts';
+import type { Engine, IndexCommit, Optimization, OptimizeRequest, WriteTarget } from '../engine/engine.ts';
 import type { IndexRequest } from '../model/index-spec.ts';
 import type { EngineLimits } from '../model/limits.ts';
 import { isMaintenance, locationKey } from '../model/table.ts';
-import type { Commit, TableLocation } from '../model/table.ts';
+import type { Commit, TableLocation, TableRecord } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import type { Storages } from '../storage/storages.ts';
 import { cannotTakeBack, indexUndone, notKept } from './refusals.ts';
@@ -232,5 +233,26 @@ export async function runSynced<Value>(
     return value;
   } finally {
     scope.end();
+  }
+}
+
+interface RemovalParts {
+  readonly engine: Engine;
+  readonly storages: Storages;
+  readonly batches: Catalog['batches'];
+}
+
+/**
+ * Removes the manifests of versions whose deletion is committed. To be called in the queue of their table, by its owner.
+ * What fails stays listed in the catalog, and is repeated.
+ */
+export async function removeVersions(
+  { engine, storages, batches }: RemovalParts,
+  { location }: TableRecord,
+  removals: readonly VersionRemoval[],
+): Promise<void> {
+  for (const { id, branch, versions } of removals) {
+    await runSynced(storages, location, async () => engine.versions.removeListed({ location, branch }, versions));
+    await batches.finishRemoval(id);
   }
 }

@@ -2,18 +2,17 @@ import { randomUUID } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { BatchChanges, Catalog, NewBatch, NewCommit, NewEntry, RecordedBatch } from '../catalog/catalog.ts';
 import type { PublishedManifest, SubmittedPlan, VersionRange } from '../engine/engine.ts';
-import { NotOwner } from '../errors/not-owner.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { NotOwner, ServiceError } from '../errors/service-error.ts';
 import type { TableLocation, TableRecord } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import { removeVersions } from './background-work.ts';
 import { toCommit, toEntry, toReplayed } from './journal-entries.ts';
 import { prepareUndo } from './recovery/undo-commits.ts';
 import { asServiceError, inDoubt, isClearRefusal, requireNoView } from './refusals.ts';
 import type { FailedWrite, Fields, JournaledWrite, SucceededWrite, WriteRequest, WriteResult } from './write.ts';
 import { beginEntries, noteLoss, runReplayable } from './shared-steps.ts';
 import type { PipelineParts } from './shared-steps.ts';
-import { removeVersions } from './version-removals.ts';
 
 /** The version of an external writer for one table of a batch. */
 export interface BatchedVersion {

@@ -1,7 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { JournalEntry, NewEntry } from '../catalog/catalog.ts';
-import { NotOwner } from '../errors/not-owner.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { NotOwner, ServiceError } from '../errors/service-error.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import { toCommit, toEntry, toReplayed } from './journal-entries.ts';
 import { prepareUndo } from './recovery/undo-commits.ts';

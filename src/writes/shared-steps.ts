@@ -1,6 +1,6 @@
 import type { Journal, NewEntry, RecordedCommit } from '../catalog/catalog.ts';
 import type { Coordination } from '../coordination/coordination.ts';
-import { NotOwner } from '../errors/not-owner.ts';
+import { NotOwner } from '../errors/service-error.ts';
 import type { EngineLimits } from '../model/limits.ts';
 import { MAIN_BRANCH } from '../model/table.ts';
 import type { Idempotency } from './idempotency/idempotency.ts';

@@ -1,7 +1,6 @@
 import type { Journal, NewEntry } from '../catalog/catalog.ts';
 import type { OpenTable, PreparedCommit, WriteTarget } from '../engine/engine.ts';
-import { NotOwner } from '../errors/not-owner.ts';
-import { ServiceError } from '../errors/service-error.ts';
+import { NotOwner, ServiceError } from '../errors/service-error.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import { readExpectation, toCommit, toEntry } from './journal-entries.ts';
 import { BatchMember, prepareBatch, takeBatch } from './queue/batch.ts';

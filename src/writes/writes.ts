@@ -4,11 +4,11 @@ import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
 import type { Catalog, CompletedRequest, Reservation } from '../catalog/catalog.ts';
 import type { LocateOptions, Owner } from '../coordination/coordination.ts';
 import type { WriteOutcome } from '../engine/engine.ts';
-import { NotOwner } from '../errors/not-owner.ts';
+import { NotOwner } from '../errors/service-error.ts';
 import type { Limits } from '../model/limits.ts';
 import type { TableLocation, TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
-import { BackgroundWork, runSynced } from './background-work.ts';
+import { BackgroundWork, removeVersions, runSynced } from './background-work.ts';
 import { BatchCommits } from './batch-commit.ts';
 import type { BatchWrite } from './batch-commit.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
@@ -24,7 +24,6 @@ import { Inserts } from './uploads/inserts.ts';
 import type { RowsWrite, WholeWrite } from './uploads/inserts.ts';
 import { Spool } from './uploads/spool.ts';
 import { Uploads } from './uploads/uploads.ts';
-import { removeVersions } from './version-removals.ts';
 import type {
   Fields,
   MultiCommitWrite,

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { Catalog, NewEntry } from '../../src/catalog/catalog.ts';
-import { NotOwner } from '../../src/errors/not-owner.ts';
+import { NotOwner } from '../../src/errors/service-error.ts';
 import type { TableRecord } from '../../src/model/table.ts';
 import { TableLeases } from '../../src/coordination/table-leases.ts';
 import type { TelemetryEvent } from '../../src/telemetry/events.ts';

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import Database from 'libsql';
-import { NotOwner } from '../../src/errors/not-owner.ts';
+import { NotOwner } from '../../src/errors/service-error.ts';
 import { Jobs } from '../../src/jobs/jobs.ts';
 import type { EnterPhase, NewJob } from '../../src/jobs/jobs.ts';
 import type { TelemetryEvent } from '../../src/telemetry/events.ts';

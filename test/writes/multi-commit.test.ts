@@ -5,7 +5,7 @@ import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import type { ArrowChunk, CheckedStream } from '../../src/arrow/stream/checked-stream.ts';
 import type { Journal } from '../../src/catalog/catalog.ts';
-import { NotOwner } from '../../src/errors/not-owner.ts';
+import { NotOwner } from '../../src/errors/service-error.ts';
 import type { WriteStep } from '../../src/writes/writes.ts';
 import { openApart, openFixture, readRows } from '../engine/test-engine.ts';
 import { toItems } from '../engine/sample-tables.ts';

@@ -1,7 +1,7 @@
+import { describeUsage, toSubjectFields } from '../../../src/client/access.ts';
+import type { QuotaSubject } from '../../../src/client/access.ts';
 import type { ApiClient } from '../../../src/client/api-client.ts';
 import { ClientError } from '../../../src/client/client-error.ts';
-import { describeUsage, toSubjectFields } from '../../../src/client/usage.ts';
-import type { QuotaSubject } from '../../../src/client/usage.ts';
 import type { GivenQuota, QuotaShape, UsageReply } from '../../../src/wire/access.ts';
 
 export type LimitName = keyof QuotaShape;

@@ -1,6 +1,5 @@
-import { PLAIN_SNIPPETS } from '../../../src/snippets/plain-request.ts';
-import { toRequest } from '../../../src/snippets/described-request.ts';
-import type { DescribedOperation } from '../../../src/snippets/described-request.ts';
+import { PLAIN_SNIPPETS, toRequest } from '../../../src/snippets/plain-request.ts';
+import type { DescribedOperation } from '../../../src/snippets/plain-request.ts';
 
 type Element = unknown;
 type Component<Props> = (props: Props) => Element;

@@ -2,9 +2,8 @@ import type { ApiClient } from '../../../src/client/api-client.ts';
 import { listBranches, listTags } from '../../../src/client/history.ts';
 import { describeTable } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
-import type { BranchShape } from '../../../src/wire/history/branches.ts';
+import type { BranchShape, TagShape } from '../../../src/wire/history/refs.ts';
 import type { SchemaJson } from '../../../src/wire/schema/schema-json.ts';
-import type { TagShape } from '../../../src/wire/history/tags.ts';
 import type { AskedAt, At } from '../links.ts';
 
 /** A table at a version, with its tags and branches. */

@@ -1,4 +1,5 @@
-import { writeI64, writeOffset, writeVtable } from './flatbuffer.ts';
+import { MessageContext, writeI64, writeOffset, writeVtable } from './flatbuffer.ts';
+import { CONTINUATION, PREFIX_BYTES, readMessageHeader } from './message-header.ts';
 import type { MessageHeader } from './message-header.ts';
 
 export const FILE_MAGIC = Buffer.from('ARROW1', 'latin1');
@@ -69,6 +70,17 @@ export function createFooter({ schema, dictionaries, batches }: FooterParts): Bu
   target.writeInt32LE(length, length);
   target.set(FILE_MAGIC, length + 4);
   return target;
+}
+
+/** An Arrow file with the schema of another, and without its batches. The other is one that the service has made. */
+export function toSchemaFile(file: Buffer): Buffer {
+  const isOld = file.readUInt32LE(FILE_START.length) !== CONTINUATION;
+  const metadataAt = FILE_START.length + (isOld ? 4 : PREFIX_BYTES);
+  const end = metadataAt + file.readInt32LE(metadataAt - 4);
+  const framed = file.subarray(FILE_START.length, end);
+  const header = readMessageHeader(file.subarray(metadataAt, end), new MessageContext('The schema', FILE_START.length));
+  const footer = createFooter({ schema: toSchemaMessage(framed, header), dictionaries: [], batches: [] });
+  return Buffer.concat([FILE_START, framed, END_OF_STREAM, footer]);
 }
 
 function writeBlocks(target: Buffer, at: number, blocks: readonly Block[]): void {

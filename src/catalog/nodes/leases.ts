@@ -1,4 +1,4 @@
-import { NotOwner } from '../../errors/not-owner.ts';
+import { NotOwner } from '../../errors/service-error.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import type { CatalogContext } from '../context.ts';
 import { runHot } from '../journal/hot-statements.ts';

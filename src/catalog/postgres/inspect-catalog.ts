@@ -1,6 +1,8 @@
+import { sql as statement } from 'kysely';
 import pg from 'pg';
 import { APPLIED, compareMigrations } from '../schema/migrations.ts';
 import type { CatalogState } from '../schema/migrations.ts';
+import type { Sql } from '../store.ts';
 import type { PostgresSettings } from './postgres-store.ts';
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
@@ -27,4 +29,14 @@ export async function inspectPostgresCatalog({
   } finally {
     await client.end().catch(() => {});
   }
+}
+
+/** The name of a node that serves this catalog now. The table is missing in a catalog of an older release. */
+export async function findLiveNode(sql: Sql): Promise<string | undefined> {
+  const { rows: tables } = await statement<{ found: string }>`select to_regclass('nodes') as found
+    where to_regclass('nodes') is not null`.execute(sql);
+  if (tables.length === 0) return undefined;
+  const { rows: nodes } = await statement<{ name: string }>`select name from nodes
+    where alive_until > extract(epoch from clock_timestamp()) * 1000 limit 1`.execute(sql);
+  return nodes[0]?.name;
 }

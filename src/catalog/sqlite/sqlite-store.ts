@@ -8,8 +8,7 @@ import type { Connections } from './connections.ts';
 import { createSqliteSql } from './driver.ts';
 import { catalogUnavailable, changeInDoubt } from '../errors.ts';
 import { retryWhileBusy } from './errors.ts';
-import { LogIndex } from './log-index.ts';
-import { WriteAheadLog } from './write-ahead-log.ts';
+import { LogIndex, WriteAheadLog } from './write-ahead-log.ts';
 
 export interface SqliteSettings {
   /** Its folder must exist; the file is created when it is missing. */

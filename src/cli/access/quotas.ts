@@ -1,5 +1,4 @@
-import { listQuotas, removeQuota, setQuota } from '../../client/access.ts';
-import { describeUsage } from '../../client/usage.ts';
+import { describeUsage, listQuotas, removeQuota, setQuota } from '../../client/access.ts';
 import { formatBytes, formatCount } from '../../plans/format-figure.ts';
 import type { GivenQuota, QuotaShape } from '../../wire/access.ts';
 import { defineClientCommand } from '../client-command.ts';

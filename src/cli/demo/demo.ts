@@ -59,7 +59,7 @@ interface Demo {
 }
 
 async function showDemo({ url, key, isOpened, terminal }: Demo): Promise<void> {
-  const { GALLERY, loadDemo } = await import('./load-demo.ts');
+  const { GALLERY, loadDemo } = await import('./gallery.ts');
   const page = `${url}/ui/#/table/${showPath(GALLERY)}`;
   try {
     terminal.status?.('Drawing 320 images …');

@@ -2,7 +2,6 @@ import { quoteForMessage } from '../../model/identifier.ts';
 import { isObject } from '../../model/strict-json.ts';
 import { addGiven, nearNameHint } from './names.ts';
 import type { Source } from './names.ts';
-import { readText } from './read-text.ts';
 import { SETTINGS } from '../settings/settings.ts';
 
 /** Reads a JSON file of nested objects: `{"arrow": {"columnsMax": 100}}` gives `arrow.columnsMax`. */
@@ -13,6 +12,20 @@ export function readConfigFile(file: string, readFile: (path: string) => string)
   const tree = 'text' in read ? parseTree(file, read.text, source) : undefined;
   if (tree !== undefined) walk(tree, '', { file, source });
   return source;
+}
+
+/** A file that an operator named, or the rest of a sentence that says why it cannot be read. */
+export function readText(
+  file: string,
+  readFile: (path: string) => string,
+): { readonly text: string } | { readonly fault: string } {
+  try {
+    return { text: readFile(file) };
+  } catch (error) {
+    const isMissing = error instanceof Error && 'code' in error && error.code === 'ENOENT';
+    const reason = error instanceof Error ? error.message : 'unknown reason';
+    return { fault: `cannot be read: ${isMissing ? 'it does not exist' : reason}.` };
+  }
 }
 
 /** Gives the line of a mistake, not the parser's words: they quote the text, which may hold a secret. */

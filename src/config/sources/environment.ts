@@ -1,7 +1,7 @@
 import { quoteForMessage } from '../../model/identifier.ts';
+import { readText } from './config-file.ts';
 import { addGiven, nearNameHint, VARIABLE_PREFIX, variableOf } from './names.ts';
 import type { Source } from './names.ts';
-import { readText } from './read-text.ts';
 import { SETTINGS } from '../settings/settings.ts';
 
 /** Reads every variable that starts with `TILTYARD_`. An empty one counts as not given. */

@@ -1,6 +1,6 @@
 import { mkdir, mkdtemp, readFile, readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
-import { toSchemaFile } from '../../arrow/format/schema-file.ts';
+import { toSchemaFile } from '../../arrow/format/footer.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeEngine } from '../native/native.ts';
 

@@ -1,6 +1,6 @@
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import { findVolatile } from '../../guard/sql/functions.ts';
 import { guardSql } from '../../guard/sql/guard-sql.ts';
-import { findVolatile } from '../../guard/volatile.ts';
 import { computedText } from '../../model/schema.ts';
 import { quotePath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';

@@ -8,9 +8,8 @@ import { engineCall } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import { planComparison } from './compare-plan.ts';
 import type { ComparePlan, RowRange } from './compare-plan.ts';
-import { findUnsharedIds } from './deleted-rows.ts';
+import { IdList, findUnsharedIds } from './deleted-rows.ts';
 import type { UnsharedIds } from './deleted-rows.ts';
-import { IdList } from './id-list.ts';
 import type { OpenVersion, Stop } from './version-rows.ts';
 
 /** Rows of a version, by position and by id. */

@@ -1,5 +1,6 @@
 import { formatCount } from '../../model/value-text.ts';
 import { named } from './keywords.ts';
+import { isSymbol, readTokens } from './tokenizer.ts';
 
 /**
  * How wide a result is, relative to all arguments together: a factor, or a rule of `applyRule`. `greatest`: one of the
@@ -59,7 +60,7 @@ export function functionRule(name: string): FunctionRule {
 }
 
 /** Functions whose value is another one each time, or a second later. Some are written without parentheses. */
-export const VOLATILE_FUNCTIONS =
+const VOLATILE_FUNCTIONS =
   'now today current_date current_time current_timestamp localtime localtimestamp random rand uuid gen_random_uuid';
 
 const VOLATILE_NAME = new RegExp(`\\b(?:${VOLATILE_FUNCTIONS.replaceAll(' ', '|')})\\b`, 'i');
@@ -67,6 +68,18 @@ const VOLATILE_NAME = new RegExp(`\\b(?:${VOLATILE_FUNCTIONS.replaceAll(' ', '|'
 /** Whether an expression may give different values for the same rows. A text or a column of such a name counts too. */
 export function mayBeVolatile(sql: string): boolean {
   return VOLATILE_NAME.test(sql);
+}
+
+const VOLATILE_NAMES: ReadonlySet<string> = new Set(VOLATILE_FUNCTIONS.split(' '));
+
+/** The first function whose value is another one each time. A column of such a name can be written in backticks. */
+export function findVolatile(sql: string): string | undefined {
+  const tokens = [...readTokens(sql)];
+  const found = tokens.find(({ kind, text }, index) => {
+    const isCall = kind === 'word' || (kind === 'quoted-name' && isSymbol(tokens[index + 1], '('));
+    return isCall && VOLATILE_NAMES.has(text.toLowerCase()) && !isSymbol(tokens[index - 1], '.');
+  });
+  return found?.text;
 }
 
 const USUAL_CHARACTERS_MAX = 65_536;

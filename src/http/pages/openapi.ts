@@ -3,8 +3,7 @@ import type { Type } from 'typebox';
 import { STATUS_TEXTS } from '../../errors/service-error.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { OPERATIONS, OPERATION_GROUPS } from '../../operations/registry.ts';
-import { toJsonSchema } from '../../wire/schema/json-schema.ts';
-import { ErrorBody } from '../../wire/shapes.ts';
+import { ErrorBody, toJsonSchema } from '../../wire/shapes.ts';
 import { ARROW_STREAM } from '../request/body.ts';
 import { EXAMPLES, EXAMPLE_TABLE } from './examples.ts';
 

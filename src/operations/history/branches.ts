@@ -1,5 +1,5 @@
 import { guardNewBranchName } from '../../guard/names.ts';
-import { CreateBranchBody, DeleteBranchBody, ListBranchesReply } from '../../wire/history/branches.ts';
+import { CreateBranchBody, DeleteBranchBody, ListBranchesReply } from '../../wire/history/refs.ts';
 import { ChangeReply } from '../../wire/history/versions.ts';
 import { ListBody, ListQuery } from '../../wire/shapes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';

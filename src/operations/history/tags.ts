@@ -1,5 +1,5 @@
 import { guardTagName } from '../../guard/names.ts';
-import { ListTagsReply, TagBody, TagChangeBody, TagVersionReply } from '../../wire/history/tags.ts';
+import { ListTagsReply, TagBody, TagChangeBody, TagVersionReply } from '../../wire/history/refs.ts';
 import { ChangeReply } from '../../wire/history/versions.ts';
 import { ListBody, ListQuery } from '../../wire/shapes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';

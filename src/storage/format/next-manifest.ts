@@ -97,6 +97,61 @@ export function withLength(section: Buffer): Buffer {
   return Buffer.concat([length, section]);
 }
 
+/** Of `Transaction` in Lance's transaction.proto. */
+const RESTORE_FIELD = 106;
+
+interface Restore extends NextCommit {
+  /** The manifest of the version whose contents are committed again. */
+  readonly restored: Buffer;
+  readonly restoredVersion: number;
+}
+
+export function encodeRestoreTransaction(restore: Restore): Buffer {
+  return encodeTransaction(restore, encodeBytes(RESTORE_FIELD, encodeNumber(1, restore.restoredVersion)));
+}
+
+/** The manifest that commits an earlier version again, right after the base version. */
+export function encodeRestoredManifest(restore: Restore): Buffer {
+  const transaction = encodeRestoreTransaction(restore);
+  return encodeNextManifest({ ...restore, source: restore.restored, transaction });
+}
+
+/** `schema_metadata` of `Manifest` in Lance's table.proto. */
+const SCHEMA_METADATA_FIELD = 5;
+/** `UpdateConfig` of `Transaction` in transaction.proto, and its `schema_metadata_updates`. */
+const UPDATE_CONFIG_FIELD = 110;
+const SCHEMA_METADATA_UPDATES_FIELD = 8;
+
+interface SchemaMetadataChange extends NextCommit {
+  /** All pairs that the schema has from then on. */
+  readonly metadata: Readonly<Record<string, string>>;
+}
+
+/** As a whole, not as a difference: a writer that began before it sees what the metadata are now. */
+export function encodeSchemaMetadataTransaction(change: SchemaMetadataChange): Buffer {
+  const updates = Buffer.concat([...encodePairs(1, change.metadata), encodeNumber(2, 1)]);
+  const operation = encodeBytes(SCHEMA_METADATA_UPDATES_FIELD, updates);
+  return encodeTransaction(change, encodeBytes(UPDATE_CONFIG_FIELD, operation));
+}
+
+/** The manifest of the version after the base that differs from it in the metadata of the schema alone. */
+export function encodeSchemaMetadataManifest(change: SchemaMetadataChange): Buffer {
+  const bytes = Buffer.concat(encodePairs(SCHEMA_METADATA_FIELD, change.metadata));
+  return encodeNextManifest({
+    ...change,
+    source: change.base,
+    transaction: encodeSchemaMetadataTransaction(change),
+    changed: { fields: [SCHEMA_METADATA_FIELD], bytes },
+  });
+}
+
+/** A map of the format is a list of messages with key and value. */
+function encodePairs(field: number, metadata: Readonly<Record<string, string>>): readonly Buffer[] {
+  return Object.entries(metadata).map(([key, value]) =>
+    encodeBytes(field, Buffer.concat([encodeBytes(1, Buffer.from(key)), encodeBytes(2, Buffer.from(value))])),
+  );
+}
+
 /** https://protobuf.dev/reference/protobuf/google.protobuf/#timestamp */
 function encodeTimestamp(milliseconds: number): Buffer {
   const seconds = Math.floor(milliseconds / 1000);

@@ -1,21 +1,22 @@
+import { randomUUID } from 'node:crypto';
 import { ServiceError } from '../../errors/service-error.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import { readLastFragment, readVersionSize } from '../format/commit.ts';
-import { branchPath, manifestPath, readRef, refPath } from '../format/layout.ts';
+import { branchPath, manifestPath, manifestPathLike, readRef, refPath } from '../format/layout.ts';
 import { requireOwnFiles } from '../format/manifest.ts';
+import { encodeRestoreTransaction, encodeRestoredManifest, transactionFileName } from '../format/next-manifest.ts';
 import { readRowLayout } from '../format/row-layout.ts';
 import { commitEmpty, replaceSchemaMetadata } from '../next-commit.ts';
 import { locationUsed } from '../storage.ts';
 import type { ManifestAddress, Storage } from '../storage.ts';
 import { openSubmitted } from '../submitted/submitted-manifest.ts';
+import type { SubmissionFiles } from '../submitted/submitted-manifest.ts';
 import { joinKey, parseAddress } from './address.ts';
 import { createObjectCloneFolder, removePrefix } from './clone-folder.ts';
-import { findManifest, inspectCommit, readCommitsAfter } from './commit-history.ts';
-import { restoreVersion } from './restore-version.ts';
+import { areWhole, findManifest, inspectCommit, readCommitsAfter } from './commit-history.ts';
 import type { ObjectStore } from './object-store.ts';
 import type { ObjectStores } from './object-stores.ts';
-import { createObjectFiles } from './submission-files.ts';
 import { openTag } from './tag-file.ts';
 
 /** A root on an object store: what it acknowledged is durable, and every object is written as a whole. */
@@ -98,6 +99,48 @@ async function onBranch<Value>(
 ): Promise<Value | undefined> {
   const below = branchPath(branch);
   return below === undefined ? undefined : read(joinKey(pathOf(location), below));
+}
+
+/**
+ * Commits an earlier version of a table or a branch again, as exactly the next version after the base, or not at all. The
+ * engine's restore never gives way: when its request is late, it undoes whatever others have committed meanwhile.
+ */
+async function restoreVersion(
+  store: ObjectStore,
+  path: string,
+  { version, baseVersion }: { readonly version: number; readonly baseVersion: number },
+): Promise<boolean> {
+  const restored = await findManifest(store, path, version);
+  const base = version === baseVersion ? restored : await findManifest(store, path, baseVersion);
+  if (restored === undefined || base === undefined) {
+    throw new ServiceError('TableVersionNotFound', `The version ${version} does not exist.`);
+  }
+  const restore = {
+    restored: restored.file,
+    restoredVersion: version,
+    base: base.file,
+    baseVersion,
+    uuid: randomUUID(),
+    nowMilliseconds: Date.now(),
+  };
+  await store.put(joinKey(path, '_transactions', transactionFileName(restore)), encodeRestoreTransaction(restore));
+  const key = joinKey(path, manifestPathLike(base.name, baseVersion + 1));
+  return store.putIfAbsent(key, encodeRestoredManifest(restore));
+}
+
+/** Files of a table on an object store: what the store has acknowledged is durable. */
+function createObjectFiles(store: ObjectStore, path: string): SubmissionFiles {
+  return {
+    async read(name, bytesMax) {
+      const key = joinKey(path, name);
+      return bytesMax === undefined ? store.get(key) : (await store.getRange(key, 0, bytesMax + 1))?.content;
+    },
+    areWhole: async (files) => areWhole(store, path, files),
+    sync: async () => {},
+    putIfAbsent: async (name, content) => store.putIfAbsent(joinKey(path, name), content),
+    findETag: async (name) => store.findETag(joinKey(path, name)),
+    remove: async (name) => store.remove([joinKey(path, name)]),
+  };
 }
 
 /** `undefined`: the manifest was not found. */

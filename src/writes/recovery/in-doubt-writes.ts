@@ -1,6 +1,6 @@
 import type { Catalog, JournalEntry, NewCommit, NewEntry } from '../../catalog/catalog.ts';
 import type { WriteTarget } from '../../engine/engine.ts';
-import { NotOwner } from '../../errors/not-owner.ts';
+import { NotOwner } from '../../errors/service-error.ts';
 import type { TableRecord } from '../../model/table.ts';
 import type { Telemetry } from '../../telemetry/telemetry.ts';
 import type { Coordination, Ownership } from '../../coordination/coordination.ts';

@@ -3,7 +3,7 @@ import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { openCatalog } from '../../../src/catalog/catalog.ts';
 import type { Catalog, NewEntry } from '../../../src/catalog/catalog.ts';
-import { NotOwner } from '../../../src/errors/not-owner.ts';
+import { NotOwner } from '../../../src/errors/service-error.ts';
 import type { TableRecord } from '../../../src/model/table.ts';
 import { ENTRY, createTable, refusal, temporaryFile } from '../temporary-catalog.ts';
 

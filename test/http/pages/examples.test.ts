@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { FixedSizeList, Field, Float32, Float64, Int32, Utf8 } from 'apache-arrow';
-import { toRequest } from '../../../src/snippets/described-request.ts';
-import type { DescribedOperation } from '../../../src/snippets/described-request.ts';
 import { EXAMPLES } from '../../../src/http/pages/examples.ts';
 import { toOpenApi } from '../../../src/http/pages/openapi.ts';
 import { OPERATIONS } from '../../../src/operations/registry.ts';
+import { toRequest } from '../../../src/snippets/plain-request.ts';
+import type { DescribedOperation } from '../../../src/snippets/plain-request.ts';
 import { streamOf } from '../../contract/contract-tables.ts';
 import { Client } from '../../support/client.ts';
 import type { Answer } from '../../support/client.ts';

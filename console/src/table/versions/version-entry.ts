@@ -1,4 +1,4 @@
-import type { TagShape } from '../../../../src/wire/history/tags.ts';
+import type { TagShape } from '../../../../src/wire/history/refs.ts';
 import type { Transaction } from '../../../../src/wire/history/transactions.ts';
 import type { TableVersionShape } from '../../../../src/wire/history/versions.ts';
 import type { DescribedTable } from '../described-table.ts';
