@@ -77,10 +77,13 @@ suite('jobs of two nodes', { skip }, () => {
     const table = await createTable('described');
     const { id, held } = await startHeldBuild(a, table);
     for (const client of [a, b]) {
-      await eventually(async () => (await describe(client, id)).phase === 'building');
-      const job = await describe(client, id);
-      assert.deepEqual([job.job_state, job.table, job.spec.index_name], ['IN_PROGRESS', 'described', 'id_idx']);
-      assert.deepEqual((await list(client)).find(({ job_id }) => job_id === id)?.state, 'IN_PROGRESS');
+      await eventually(async () => {
+        const job = await describe(client, id);
+        assert.deepEqual([job.table, job.spec.index_name], ['described', 'id_idx']);
+        const listed = (await list(client)).find(({ job_id }) => job_id === id);
+        // A busy machine may delay the heartbeat of the node: until the next one, the job counts as lost.
+        return job.phase === 'building' && job.job_state === 'IN_PROGRESS' && listed?.state === 'IN_PROGRESS';
+      });
     }
     held.release();
     const ended = await whenOver(b, id);
