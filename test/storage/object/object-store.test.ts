@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
+import { eventually } from '../../support/eventually.ts';
 import { refusal } from '../../support/refusal.ts';
 import { S3Emulator } from '../../support/s3/s3-emulator.ts';
 import { checkConditionalRemoval, checkObjects, checkTables } from './store-checks.ts';
@@ -122,6 +123,17 @@ test('a conditional write that never got through is not reported as refused', as
   emulator.faults.add('error-before', { method: 'PUT' }, 100);
   const writing = openStore(emulator).putIfAbsent('key', Buffer.from('mine'));
   await assert.rejects(writing, refusal('ServiceUnavailable', /cannot be reached/));
+});
+
+test('a conditional write that still runs when it is sent again is not reported as refused', async (t) => {
+  const emulator = await S3Emulator.start(t);
+  const store = openStore(emulator, { requestSeconds: 1 });
+  const held = emulator.faults.hold({ method: 'PUT' });
+  emulator.faults.add('conflict', { method: 'PUT' });
+  const writing = store.putIfAbsent('key', Buffer.from('mine'));
+  await assert.rejects(writing, refusal('ServiceUnavailable', /cannot be reached/));
+  held.release();
+  await eventually(async () => (await store.get('key'))?.toString() === 'mine');
 });
 
 for (const fault of ['error-before', 'error-after', 'reset-before', 'reset-after', 'hang'] as const) {

@@ -1,8 +1,8 @@
 /**
- * What happens to a request: an error before or after it was executed, a connection that is reset before or after, or no
- * reply until the client gives up.
+ * What happens to a request: an error before or after it was executed, a connection that is reset before or after, no
+ * reply until the client gives up, or the refusal that another write of the same key is still running.
  */
-export type FaultKind = 'error-before' | 'error-after' | 'reset-before' | 'reset-after' | 'hang';
+export type FaultKind = 'error-before' | 'error-after' | 'reset-before' | 'reset-after' | 'hang' | 'conflict';
 
 export interface RequestMatch {
   readonly method?: string;

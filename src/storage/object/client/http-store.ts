@@ -132,7 +132,11 @@ async function resolveCreated(
     return found.equals(content);
   }
   if (CREATED.has(reply.status)) return true;
-  return reply.isRepeated && (await read())?.equals(content) === true;
+  if (!reply.isRepeated) return false;
+  const found = await read();
+  // S3 refuses a write with 409 while an earlier one of the same key, which may be ours, still runs.
+  if (found === undefined) throw storeUnreachable(new Error('A request without a reply may still be executed.'));
+  return found.equals(content);
 }
 
 /** Of a request with a range. Some stores answer one past the end with nothing instead of 416. */
