@@ -97,9 +97,15 @@ export async function removeRow(sql: Sql, row: TableRow, { roots, now }: Catalog
   return { tableId: id, location: toLocation(row, roots) };
 }
 
-/** Deletes the table and keeps its data for their owner. */
+/** Deletes the table and keeps its data for their owner. Refused while they are incomplete: recovery would not find the table. */
 export async function releaseRow(sql: Sql, row: TableRow, releasedAt: number): Promise<void> {
-  const { id, location, databaseId, path } = row;
+  const { id, location, databaseId, path, heldVersion } = row;
+  if (heldVersion !== null) {
+    throw new ServiceError('ServiceUnavailable', 'A write of several commits to the table is not finished.', {
+      hint: 'Try again when it is finished.',
+      retryAfterSeconds: 5,
+    });
+  }
   await deleteTable(sql, id);
   await sql.insertInto('releases').values({ location, databaseId, path, releasedAt }).execute();
 }

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TablePath } from '../../../src/model/identifier.ts';
-import { ENTRY, createTable, findState, open, refusal, temporaryCatalog } from '../temporary-catalog.ts';
+import { ENTRY, createTable, findState, holdVersion, open, refusal, temporaryCatalog } from '../temporary-catalog.ts';
 
 const NAMED = { ...ENTRY, version: 0 };
 
@@ -126,6 +126,25 @@ test('data of a deregistered table are their owner’s: neither litter nor adopt
   assert.deepEqual(await catalog.tables.find(database.id, ['again']), again);
   assert.deepEqual(await catalog.tables.findByLocation('/data/mine.lance'), again);
   assert.equal((await catalog.tables.findOwner(database.id, '/data/mine.lance'))?.kind, 'table');
+});
+
+test('a table is not deregistered while a long write or a batch holds it: its data would stay half-written', async (context) => {
+  const { catalog, database } = await temporaryCatalog(context);
+  const table = await createTable(catalog, database.id, ['orders']);
+  const location = { kind: 'listed', root: '/data', directory: 'other' } as const;
+  const registration = { databaseId: database.id, path: ['orders'], location, properties: {}, replaces: true } as const;
+  const { version: _, operation: _operation, ...entry } = ENTRY;
+  const changes = { commits: [], declarations: [], deregistrations: [table], deletions: [] };
+  const complete = () => ({ id: 'batch', digest: 'batch', key: undefined, generation: undefined, outcome: '{}' });
+  const isHeld = refusal('ServiceUnavailable', /not finished/);
+  await holdVersion(catalog, table.id, { version: 4 });
+  await assert.rejects(catalog.tables.deregister(table, NAMED), isHeld);
+  await assert.rejects(catalog.tables.register(registration, NAMED), isHeld);
+  await assert.rejects(catalog.batches.record({ ...changes, databaseId: database.id, entry, complete }), isHeld);
+  assert.equal((await catalog.tables.find(database.id, ['orders']))?.id, table.id);
+  await catalog.tables.release(table.id);
+  await catalog.tables.deregister(table, NAMED);
+  assert.equal(await findState(catalog, database.id, ['orders']), 'absent');
 });
 
 test('data that are being removed are not adopted', async (context) => {

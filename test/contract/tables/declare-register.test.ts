@@ -5,6 +5,7 @@ import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { connect } from '@lancedb/lancedb';
+import { holdVersion } from '../../catalog/temporary-catalog.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer, Client } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
@@ -397,6 +398,20 @@ suite('POST /v1/table/{id}/deregister', () => {
     const again = server.name();
     assert.equal((await post(again, 'register', { location: json.location })).status, 200);
     assert.equal((await post(again, 'describe')).json.location, table.location);
+  });
+
+  test('waits for a long write: until that ends it is a 503', async () => {
+    const { id } = await server.table();
+    const location = await foreign();
+    const database = await server.catalog.databases.find('default');
+    const table = await server.catalog.tables.find(database?.id ?? '', [id]);
+    assert.ok(table);
+    await holdVersion(server.catalog, table.id, { version: 1 });
+    const isHeld = { status: 503, code: CODE.unavailable, detail: /not finished/ };
+    assertRefused(await post(id, 'deregister'), isHeld);
+    assertRefused(await post(id, 'register', { location, mode: 'overwrite' }), isHeld);
+    await server.catalog.tables.release(table.id);
+    assert.equal((await post(id, 'deregister')).status, 200);
   });
 
   test('is for owners', async () => {
