@@ -12,7 +12,7 @@ export function encodeDetachedManifest(file: Buffer): Buffer {
   const sections = manifest.has(MANIFEST.indexSection)
     ? withLength(rewrite(readSection(file, manifest.number(MANIFEST.indexSection)), { [INDICES_FIELD]: dropIndexBase }))
     : Buffer.alloc(0);
-  return replaceMessage(file, sections, (message, sectionsStart) =>
+  return replaceMessage({ file }, sections, (message, sectionsStart) =>
     Buffer.concat([
       rewrite(message, {
         [MANIFEST.fragments]: detachFragment,

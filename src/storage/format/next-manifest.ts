@@ -1,5 +1,6 @@
 import { findMessage, readManifest, readSection } from './manifest.ts';
 import { encodeBytes, encodeNumber, splitFields } from './protobuf.ts';
+import type { Message } from './protobuf.ts';
 
 /** Of `Manifest` in Lance's table.proto. */
 const VERSION_FIELD = 3;
@@ -61,7 +62,8 @@ export function encodeNextManifest(commit: NextManifest): Buffer {
     return isKnown ? encodeNumber(field, Math.max(old.number(field), latest.number(field))) : Buffer.alloc(0);
   };
   const replaced = new Set([...REPLACED, ...(changed?.fields ?? [])]);
-  return replaceMessage(source, withLength(commit.transaction), (message, start) =>
+  const section = withLength(commit.transaction);
+  return replaceMessage({ file: source, keptBytes: findTransaction(source, old) }, section, (message, start) =>
     Buffer.concat([
       ...splitFields(message).flatMap(({ field, bytes }) => (replaced.has(field) ? [] : [bytes])),
       ...(changed === undefined ? [] : [changed.bytes]),
@@ -75,20 +77,40 @@ export function encodeNextManifest(commit: NextManifest): Buffer {
   );
 }
 
+/** Where the section of the transaction begins, if it is the last one: the next manifest has its own in that place. */
+function findTransaction(file: Buffer, manifest: Message): number | undefined {
+  if (!manifest.has(TRANSACTION_SECTION_FIELD)) return undefined;
+  const start = manifest.number(TRANSACTION_SECTION_FIELD);
+  const end = startOfMessage(file);
+  return start < end && start + LENGTH_BYTES + readSection(file, start).length === end ? start : undefined;
+}
+
+interface ReplacedFile {
+  readonly file: Buffer;
+  /** Of the sections before the message; all when absent. */
+  readonly keptBytes?: number | undefined;
+}
+
 /** A manifest file with another message, and with one more section, at `start`. */
 export function replaceMessage(
-  file: Buffer,
+  { file, keptBytes }: ReplacedFile,
   section: Buffer,
   encode: (message: Buffer, start: number) => Buffer,
 ): Buffer {
-  const start = findMessage(file.length, (at, length) => file.subarray(at, at + length));
-  if (start === undefined) throw new Error('The manifest is torn.');
+  const messageStart = startOfMessage(file);
+  const start = keptBytes ?? messageStart;
   const footer = Buffer.alloc(8);
   footer.writeBigUInt64LE(BigInt(start + section.length));
   // The sections before the message keep their places; the manifest refers to them by offset.
   const sections = file.subarray(0, start);
-  const message = withLength(encode(readSection(file, start), start));
+  const message = withLength(encode(readSection(file, messageStart), start));
   return Buffer.concat([sections, section, message, footer, file.subarray(file.length - FORMAT_BYTES)]);
+}
+
+function startOfMessage(file: Buffer): number {
+  const start = findMessage(file.length, (at, length) => file.subarray(at, at + length));
+  if (start === undefined) throw new Error('The manifest is torn.');
+  return start;
 }
 
 export function withLength(section: Buffer): Buffer {

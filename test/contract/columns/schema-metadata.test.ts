@@ -86,6 +86,27 @@ test('rows, indexes and other branches stay as they are', async () => {
   assert.deepEqual(await stored(table), { owner: 'sales' });
 });
 
+test('many updates do not make the manifest longer, and indexes are still used', async () => {
+  const table = await described();
+  const embedded = await server.embedded(table);
+  await embedded.createIndex('id', { config: Index.btree() });
+  const stats = await embedded.indexStats('id_idx');
+  const sizes = [];
+  for (let round = 0; round < 10; round += 1) {
+    const answer = await replace(table, { note: String(round).repeat(1000) });
+    assert.equal(answer.status, 200, answer.text);
+    const { json } = await server.admin.post(`${table.at}/version/list?descending=true&limit=1`, {});
+    sizes.push(json.versions[0].manifest_size);
+  }
+  assert.ok(Math.max(...sizes) - Math.min(...sizes) < 100, `sizes of the manifests: ${sizes.join()}`);
+  assert.deepEqual(await embedded.indexStats('id_idx'), stats);
+  assert.match(await embedded.query().where('id = 3').explainPlan(), /ScalarIndexQuery/);
+  await embedded.add([{ id: 100 }]);
+  await embedded.optimize();
+  assert.equal((await embedded.indexStats('id_idx'))?.numIndexedRows, 9);
+  assert.deepEqual(await stored(table), { note: '9'.repeat(1000) });
+});
+
 test('many at once are applied one after another', async () => {
   const table = await described();
   const turn = (index: number) => ({ turn: String(index) });

@@ -48,6 +48,21 @@ test('the contents of a version are committed again, and the engine goes on from
   assert.equal((await stats()).numRows, 19);
 });
 
+test('many restores do not make the manifest longer', SKIP, async (t) => {
+  const { emulator, fixture, restore, stats } = await openScene(t);
+  const sizes = [];
+  for (let version = 3; version < 13; version += 1) {
+    assert.equal(await restore(version, version), true);
+    const manifests = emulator.objects.paths().filter((path) => path.includes('/_versions/'));
+    // Names count down: the newest is the first.
+    sizes.push(emulator.objects.get(manifests.toSorted()[0] ?? '')?.content.length ?? 0);
+  }
+  assert.ok(Math.max(...sizes) - Math.min(...sizes) < 100, `sizes of the manifests: ${sizes.join()}`);
+  assert.equal((await stats()).numRows, 10);
+  await fixture.update([['score', 'score + 1']], 'id < 5');
+  assert.equal((await stats()).numRows, 10);
+});
+
 test('it is refused when another commit was faster, and changes nothing then', SKIP, async (t) => {
   const { fixture, target, restore, stats } = await openScene(t);
   assert.equal(await restore(1, 2), false);
