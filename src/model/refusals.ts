@@ -36,3 +36,9 @@ export function versionExists(version: number): ServiceError {
     hint: 'Read the latest version, rebase the change on it, and commit the version after it.',
   });
 }
+
+export function versionDiffers(expected: number, found: number): ServiceError {
+  return new ServiceError('PreconditionFailed', `The latest version is ${found}, not ${expected} as in If-Match.`, {
+    hint: 'Read the table again, and retry with its latest version.',
+  });
+}

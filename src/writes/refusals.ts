@@ -49,12 +49,6 @@ export function notBegun(cause: unknown): unknown {
   });
 }
 
-export function versionDiffers(expected: number, found: number): ServiceError {
-  return new ServiceError('PreconditionFailed', `The latest version is ${found}, not ${expected} as in If-Match.`, {
-    hint: 'Read the table again, and retry with its latest version.',
-  });
-}
-
 /** The storage has taken the data of a commit and cut it short, or lost it. The commit was taken back. */
 export function notKept(): ServiceError {
   const message = 'The storage did not store the data of the write; nothing was changed.';

@@ -2,13 +2,14 @@ import type { Journal, NewEntry, RecordedCommit } from '../catalog/catalog.ts';
 import type { Coordination } from '../coordination/coordination.ts';
 import { NotOwner } from '../errors/service-error.ts';
 import type { EngineLimits } from '../model/limits.ts';
+import { versionDiffers } from '../model/refusals.ts';
 import { MAIN_BRANCH } from '../model/table.ts';
 import type { Idempotency } from './idempotency/idempotency.ts';
 import type { Responses } from './idempotency/responses.ts';
 import type { WriteQueues } from './queue/write-queues.ts';
 import type { InDoubtWrites } from './recovery/in-doubt-writes.ts';
 import type { VerifyParts } from './recovery/verify.ts';
-import { asServiceError, notBegun, requireNoView, versionDiffers } from './refusals.ts';
+import { asServiceError, notBegun, requireNoView } from './refusals.ts';
 import type { JournaledWrite, OnBatch, OnCommit, OnWriteStep, SucceededWrite, WriteResult } from './write.ts';
 
 /** Steps that writes of one commit, of several commits and of several tables share. */

@@ -2,6 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { PublishEntry, Reservation } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { formatPath, quoteForMessage } from '../../model/identifier.ts';
+import { versionDiffers } from '../../model/refusals.ts';
 import type { TableRecord } from '../../model/table.ts';
 import type { Fields, SucceededWrite, WriteResult } from '../../writes/writes.ts';
 import type { IngestRequest, TableIngestRequest } from '../operation.ts';
@@ -172,6 +173,8 @@ export async function fillIfDeclared(
   // A declared table has only the main branch.
   const isEmpty = readBranch(request.query) === undefined && (await isOnlyDeclared(table, services));
   if (!isEmpty) return { kind: 'existing', table };
+  const { expectedVersion = 0 } = request.write;
+  if (expectedVersion !== 0) throw versionDiffers(expectedVersion, 0);
   const ingest = { ...request, path: table.path };
   try {
     const claim = await claimName(ingest, services, { waits: true });

@@ -252,6 +252,19 @@ suite('If-Match', () => {
     assert.equal(await versionOf(table), 1);
   });
 
+  test('holds for rows that make a declared table, which has version 0', async () => {
+    const at = `/v1/table/${server.name()}`;
+    await server.admin.post(`${at}/declare`, {});
+    for (const path of ['insert', 'merge_insert?on=id&when_not_matched_insert_all=true']) {
+      const stale = await server.admin.arrow(`${at}/${path}`, sampleStream(3), { 'if-match': '"7"' });
+      assert.equal(stale.status, 412, stale.text);
+      assert.match(stale.json.detail, /latest version is 0, not 7/);
+    }
+    const first = await server.admin.arrow(`${at}/insert`, sampleStream(3), { 'if-match': '"0"' });
+    assert.equal(first.json.version, 1, first.text);
+    assert.equal((await server.admin.arrow(`${at}/insert`, sampleStream(3), { 'if-match': '"0"' })).status, 412);
+  });
+
   test('holds for changes of columns and metadata, restores and dropped indexes', async () => {
     const table = await server.table({ stream: sampleStream(3) });
     for (const [path, body] of CHANGES) {
