@@ -1,6 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { GuardedSql } from '../../model/query.ts';
+import type { Schema } from '../../model/schema.ts';
 import { isObjectRoot } from '../../model/table.ts';
 import type { Submission } from '../../storage/storage.ts';
 import { engineCall, retryConflicts } from '../native/engine-errors.ts';
@@ -23,7 +24,7 @@ import { planAddColumns, planAddComputedColumns, planAlterColumns, planDropColum
 import type { NewComputedColumn } from './columns.ts';
 import { planChange } from './commit-plan.ts';
 import type { CommitPlan } from './commit-plan.ts';
-import { planMerge } from './merge.ts';
+import { planMerge, requireKeys } from './merge.ts';
 import type { MergeRequest } from './merge.ts';
 import { planFieldMetadata, planSchemaMetadata } from './metadata.ts';
 import { planLongOverwrite, planOverwrite } from './overwrite.ts';
@@ -46,6 +47,8 @@ export function createCommitsEngine(parts: EngineParts) {
     crossedUpdate: (target: WriteTarget, request: UpdateRequest) => planCrossedUpdate(parts, target, request),
     delete: planDelete,
     merge: (source: MergeSource, request: MergeRequest) => planMerge(parts, source, request),
+    /** Of rows that make a new table. */
+    checkMergeKeys: (on: MergeRequest['on'], schema: Schema): void => void requireKeys(on, schema, schema),
     overwrite: (data: OverwriteData) => planOverwrite(parts, data),
     longOverwrite: (data: OverwriteData) => planLongOverwrite(parts, data),
     addColumns: planAddColumns,

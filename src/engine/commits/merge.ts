@@ -104,7 +104,7 @@ async function withComputed(
 }
 
 /** The engine matches on top-level columns only, and on columns of the same name in the source. */
-function requireKeys(on: readonly FieldPath[], table: Schema, source: Schema): readonly Field[] {
+export function requireKeys(on: readonly FieldPath[], table: Schema, source: Schema): readonly Field[] {
   return on.map((path) => {
     const field = requireField(table, path);
     const name = quotePath(path);

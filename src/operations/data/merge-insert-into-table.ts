@@ -2,6 +2,7 @@ import { pullChunks, releaseChunks } from '../../arrow/stream/chunk-source.ts';
 import type { MergeCounts } from '../../engine/engine.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Limits } from '../../model/limits.ts';
+import type { Schema } from '../../model/schema.ts';
 import { formatByteLimit } from '../../model/value-text.ts';
 import { MergeInsertQuery, MergeInsertReply } from '../../wire/data.ts';
 import type { Fields } from '../../writes/writes.ts';
@@ -25,7 +26,11 @@ export const mergeInsertIntoTable = defineTableOperation({
     const { limits } = services;
     const settings = readMergeSettings(request, limits.sql, performance.now());
     const branch = readBranch(request.query);
-    const filled = await fillIfDeclared(request, services, toCountsOfNewRows);
+    const checkKeys = (schema: Schema): void => services.engine.commits.checkMergeKeys(settings.on, schema);
+    // A merge that inserts nothing makes no table: one that is only declared is not found.
+    const filled = settings.insertNew
+      ? await fillIfDeclared(request, services, toCountsOfNewRows, checkKeys)
+      : ({ kind: 'existing', table: request.table } as const);
     if (filled.kind === 'filled') return replyToWrite(filled.result);
     const { schema, source } = await openWhole(request, limits);
     try {

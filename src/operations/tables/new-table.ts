@@ -3,6 +3,7 @@ import type { PublishEntry, Reservation } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { formatPath, quoteForMessage } from '../../model/identifier.ts';
 import { versionDiffers } from '../../model/refusals.ts';
+import type { Schema } from '../../model/schema.ts';
 import type { TableRecord } from '../../model/table.ts';
 import type { Fields, SucceededWrite, WriteResult } from '../../writes/writes.ts';
 import type { IngestRequest, TableIngestRequest } from '../operation.ts';
@@ -168,6 +169,7 @@ export async function fillIfDeclared(
   request: TableIngestRequest,
   services: Services,
   toFields: (outcome: { readonly rows: number }) => Fields,
+  checkSchema: (schema: Schema) => void = () => {},
 ): Promise<Filled> {
   const { table } = request;
   // A declared table has only the main branch.
@@ -175,6 +177,7 @@ export async function fillIfDeclared(
   if (!isEmpty) return { kind: 'existing', table };
   const { expectedVersion = 0 } = request.write;
   if (expectedVersion !== 0) throw versionDiffers(expectedVersion, 0);
+  checkSchema((await request.openStream()).schema);
   const ingest = { ...request, path: table.path };
   try {
     const claim = await claimName(ingest, services, { waits: true });

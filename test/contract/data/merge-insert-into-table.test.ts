@@ -136,6 +136,23 @@ suite('a merge', () => {
     assert.deepEqual([status, json.num_inserted_rows, json.num_updated_rows], [200, 2, 0]);
   });
 
+  test('into a table that was only declared inserts nothing unless it is asked to', async () => {
+    const at = `/v1/table/${server.name()}`;
+    await server.admin.post(`${at}/declare`, {});
+    for (const flag of ['when_matched_update_all', 'when_not_matched_by_source_delete']) {
+      assertRefused(await merge({ at }, people([1, 2]), [...ON_ID, [flag, 'true']]), tableNotFound);
+    }
+    const { json } = await server.admin.post(`${at}/describe`, { check_declared: true });
+    assert.equal(json.is_only_declared, true);
+  });
+
+  test('into a table that was only declared refuses keys that the rows do not have', async () => {
+    const at = `/v1/table/${server.name()}`;
+    await server.admin.post(`${at}/declare`, {});
+    assertRefused(await merge({ at }, people([1]), [['on', 'missing'], ...UPSERT]), columnNotFound);
+    assert.equal((await merge({ at }, people([1]))).status, 200);
+  });
+
   test('answers the LanceDB family in the same way', async () => {
     const table = await made();
     const query = 'on=id&when_matched_update_all=true&when_not_matched_insert_all=true&novelty=1';
