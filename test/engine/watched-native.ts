@@ -1,5 +1,11 @@
 import { loadNative } from '../../src/engine/native/native.ts';
-import type { NativeConnection, NativeEngine, NativeTable } from '../../src/engine/native/native.ts';
+import type {
+  NativeBatches,
+  NativeConnection,
+  NativeEngine,
+  NativeQuery,
+  NativeTable,
+} from '../../src/engine/native/native.ts';
 
 const WATCHED = [
   'add',
@@ -39,6 +45,33 @@ export function countOpens(): { readonly native: NativeEngine; opens: number } {
   };
   const counted = { opens: 0, native: { ...native, Connection: { new: connect } } };
   return counted;
+}
+
+/** Keeps the size of the largest batch that a query returned. */
+export function measureBatches(): { readonly native: NativeEngine; bytesMax: number } {
+  const native = loadNative();
+  const watchBatches = (batches: NativeBatches): NativeBatches =>
+    replaceMethods(batches, {
+      next: async () => {
+        const batch = await batches.next();
+        measured.bytesMax = Math.max(measured.bytesMax, batch?.length ?? 0);
+        return batch;
+      },
+    });
+  const watchQuery = (query: NativeQuery): NativeQuery => {
+    const execute: NativeQuery['execute'] = async (...args) => watchBatches(await query.execute(...args));
+    return replaceMethods(query, { execute });
+  };
+  const connect: NativeEngine['Connection']['new'] = async (uri, options) => {
+    const connection = await native.Connection.new(uri, options);
+    const openTable: NativeConnection['openTable'] = async (...args) => {
+      const table = await connection.openTable(...args);
+      return replaceMethods(table, { query: () => watchQuery(table.query()) });
+    };
+    return replaceMethods(connection, { openTable });
+  };
+  const measured = { bytesMax: 0, native: { ...native, Connection: { new: connect } } };
+  return measured;
 }
 
 /** Loses the reply of each commit as long as it is told to. */

@@ -65,7 +65,7 @@ export async function prepareReading(
     projection: { kind: 'names', paths: columns.map((name) => [name] as const) },
   };
   const plan = await planQuery(parts, toOpenTable(native, version), query);
-  return { native, columns, batchRows: await reserveMemory(parts, native, plan, lease), stop };
+  return { native, columns, batchRows: await reserveMemory(parts, native, plan, { lease }), stop };
 }
 
 /** Files with the columns and `_rowid`, in the order of a scan. The engine reads nothing before and behind the range. */

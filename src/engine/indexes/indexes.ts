@@ -2,11 +2,15 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { formatFieldPath, requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { IndexDescription, IndexRequest, IndexSpec } from '../../model/index-spec.ts';
+import type { Query } from '../../model/query.ts';
 import type { TableState } from '../../model/table.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
+import type { QueryTimeout } from '../native/query-deadline.ts';
 import type { EngineParts } from '../parts.ts';
-import { runToEnd } from '../queries/result-batches.ts';
+import { buildScan, planQuery } from '../queries/native-query.ts';
+import { runOnce } from '../queries/query-run.ts';
+import { reserveMemory, runToEnd } from '../queries/result-batches.ts';
 import { readSchema, readVersion } from '../tables/table-handle.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
 import { findIndexes } from '../workarounds/branch-indexes.ts';
@@ -39,7 +43,8 @@ export function createIndexesEngine(parts: EngineParts) {
     /** Reads the index into the cache. */
     prewarm: async (state: TableState, name: string) =>
       tables.use(state, async ({ native }) => engineCall(async () => native.prewarmIndex(name))),
-    prewarmColumns: async (state: TableState, columns: readonly FieldPath[]) => prewarmColumns(parts, state, columns),
+    prewarmColumns: async (state: TableState, columns: readonly FieldPath[], timeout: QueryTimeout) =>
+      prewarmColumns(parts, state, columns, timeout),
   };
 }
 
@@ -83,12 +88,26 @@ async function listIndexes(native: NativeTable): Promise<readonly IndexDescripti
 }
 
 /** Reads the columns once, which brings them into the memory of the machine. No name means all columns. */
-async function prewarmColumns(parts: EngineParts, state: TableState, columns: readonly FieldPath[]): Promise<void> {
-  await parts.tables.use(state, async (table) => {
-    const schema = await table.schema();
-    for (const path of columns) requireField(schema, path);
-    const query = table.native.query();
-    if (columns.length > 0) query.selectColumns(columns.map(formatFieldPath));
-    await runToEnd(() => query, parts.querySeconds);
-  });
+async function prewarmColumns(
+  parts: EngineParts,
+  state: TableState,
+  columns: readonly FieldPath[],
+  timeout: QueryTimeout,
+): Promise<void> {
+  const query: Query = {
+    vectors: [],
+    prefilter: true,
+    bypassVectorIndex: false,
+    fastSearch: false,
+    withRowId: false,
+    ...(columns.length === 0 ? {} : { projection: { kind: 'names', paths: columns } as const }),
+  };
+  await runOnce(parts, timeout, async ({ lease }) =>
+    parts.tables.use(state, async (table) => {
+      const plan = await planQuery(parts, table, query);
+      for (const path of columns) requireField(plan.schema, path);
+      const batchRows = await reserveMemory(parts, table.native, plan, { lease });
+      await runToEnd(buildScan(table.native, plan), batchRows, parts.querySeconds);
+    }),
+  );
 }

@@ -7,7 +7,7 @@ import type { EngineParts } from '../parts.ts';
 import { buildLegs, filterTextAfter, toUnfilteredText } from '../queries/hybrid-legs.ts';
 import { requireHybrid } from '../queries/hybrid-query.ts';
 import { buildQuery, buildScan, isHybrid, planQuery } from '../queries/native-query.ts';
-import { reserveMemory, runToEnd } from '../queries/result-batches.ts';
+import { ANALYZED_ROWS, reserveMemory, runToEnd } from '../queries/result-batches.ts';
 import { runOnce } from '../queries/query-run.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import { withoutRowOffset } from '../workarounds/row-offsets.ts';
@@ -67,12 +67,14 @@ export async function analyzeQuery(
   return runOnce(parts, timeout, async ({ lease }) =>
     tables.use(state, async (table) => {
       const plan = await planQuery(parts, table, withoutRowOffset(query));
-      const batchRows = await reserveMemory(parts, table.native, plan, lease);
+      const batchRows = await reserveMemory(parts, table.native, plan, { lease, ownBatchRows: ANALYZED_ROWS });
       if (isHybrid(plan)) return analyzeHybrid({ table: table.native, plan, batchRows, analyze });
       const run = (await filterTextAfter(table.native, plan, batchRows)) ?? plan;
       const analysis = await analyze(() => buildQuery(table.native, run));
       const check = toFailureCheck(query, analysis.text);
-      if (check !== undefined) await runToEnd(() => buildQuery(table.native, { ...plan, query: check }), seconds);
+      if (check !== undefined) {
+        await runToEnd(buildQuery(table.native, { ...plan, query: check }), batchRows, seconds);
+      }
       return analysis;
     }),
   );

@@ -20,6 +20,14 @@ import type { ReadLease } from './read-memory.ts';
 
 const ROWS_MAX = 8192;
 const ROWS_UNKNOWN = 1024;
+/** The batches of `analyzePlan`, which takes no size. */
+export const ANALYZED_ROWS = 1024;
+
+interface Reservation {
+  readonly lease: ReadLease;
+  /** Batches of the engine's own size are counted as well, but not refused: few rows may pass the filter. */
+  readonly ownBatchRows?: number;
+}
 
 /**
  * Reserves the memory that a query will take, or refuses it, and returns the rows of its batches. The engine limits batches
@@ -29,7 +37,7 @@ export async function reserveMemory(
   { limits, memory }: Pick<EngineParts, 'limits' | 'memory'>,
   table: NativeTable,
   plan: QueryPlan,
-  lease: ReadLease,
+  { lease, ownBatchRows = 0 }: Reservation,
 ): Promise<number> {
   const isLarge = mayBeLarge(plan);
   const { k = Infinity } = plan.query;
@@ -44,7 +52,9 @@ export async function reserveMemory(
   const estimate = estimateMemory(plan, size, batchRows);
   const { memoryPerRequestBytesMax } = memory.limits;
   if (estimate.bytes > memoryPerRequestBytesMax) throw tooMuchMemory(plan, estimate, memoryPerRequestBytesMax);
-  if (estimate.bytes >= UNCOUNTED_BYTES) await lease.reserve(estimate.bytes, estimate.heldRows * estimate.rowBytes);
+  const counted = estimateMemory(plan, size, Math.max(batchRows, ownBatchRows));
+  const bytes = Math.min(counted.bytes, memoryPerRequestBytesMax);
+  if (bytes >= UNCOUNTED_BYTES) await lease.reserve(bytes, counted.heldRows * counted.rowBytes);
   return batchRows;
 }
 
@@ -84,9 +94,9 @@ export async function readSize(table: NativeTable): Promise<TableSize> {
 }
 
 /** Runs a query for its effect or its failure; the rows are dropped. */
-export async function runToEnd(build: () => NativeQuery, seconds: number): Promise<void> {
+export async function runToEnd(query: NativeQuery, batchRows: number, seconds: number): Promise<void> {
   await engineCall(async () => {
-    const batches = await build().execute(ROWS_MAX, Math.ceil(seconds * 1000));
+    const batches = await query.execute(batchRows, Math.ceil(seconds * 1000));
     while ((await batches.next()) !== null);
   });
 }

@@ -27,7 +27,7 @@ export async function startQuery(
 ): Promise<ResultFiles> {
   const asked = await planQuery(parts, table, query);
   if (query.k === 0) return toEmptyResult(table.native, asked);
-  const batchRows = await reserveMemory(parts, table.native, asked, lease);
+  const batchRows = await reserveMemory(parts, table.native, asked, { lease });
   if (isHybrid(asked)) return (await runHybrid(table.native, asked, batchRows)) ?? toEmptyResult(table.native, asked);
   const plan = await filterTextAfter(table.native, asked, batchRows);
   if (plan === undefined) return toEmptyResult(table.native, asked);

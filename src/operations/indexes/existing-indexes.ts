@@ -21,6 +21,7 @@ import {
 import type { IndexContent, IndexSearch } from '../../wire/indexes.ts';
 import { BranchQuery } from '../../wire/shapes.ts';
 import type { Sent } from '../../wire/shapes.ts';
+import { readQueryTimeout } from '../data/read-query.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Dialect, TableRequest } from '../operation.ts';
 import { cutPage, readNameToken, readPageSize } from '../shared/pages.ts';
@@ -109,7 +110,7 @@ export const prewarmPageCache = defineTableOperation({
     const maximum = services.limits.query.columnsMax;
     requireInteger(columns.length, { field: 'The number of columns', minimum: 0, maximum });
     const state = toTableState(request.table, readState(request));
-    await services.engine.indexes.prewarmColumns(state, columns.map(parseFieldPath));
+    await services.engine.indexes.prewarmColumns(state, columns.map(parseFieldPath), readQueryTimeout(request));
     return { kind: 'object', body: {} };
   },
 });

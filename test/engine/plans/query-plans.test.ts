@@ -1,12 +1,24 @@
 import assert from 'node:assert/strict';
+import { randomBytes } from 'node:crypto';
 import { after, before, describe, test } from 'node:test';
+import { Utf8 } from 'apache-arrow';
 import type { ErrorName } from '../../../src/errors/service-error.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
 import type { Engine } from '../../../src/engine/engine.ts';
 import type { Analysis, PlanStep, FullTextQuery, Query } from '../../../src/model/query.ts';
 import type { TableState } from '../../../src/model/table.ts';
-import { latest, openApart, openFixture, openTestEngine, sql, toQuery, toStream } from '../test-engine.ts';
-import { toDocuments, toItems } from '../sample-tables.ts';
+import {
+  ENGINE_LIMITS,
+  latest,
+  openApart,
+  openFixture,
+  openTestEngine,
+  sql,
+  toQuery,
+  toStream,
+} from '../test-engine.ts';
+import { toDocuments, toItems, toTable } from '../sample-tables.ts';
+import { measureBatches } from '../watched-native.ts';
 import { loadNative } from '../../../src/engine/native/native.ts';
 
 const { Index } = loadNative();
@@ -351,6 +363,16 @@ test('analyses an empty table', async (t) => {
     toQuery({ vectors: [Array.from({ length: 16 }, () => 1)], k: 3 }),
   );
   assert.equal(rowsOf(root) ?? 0, 0);
+});
+
+test('runs a query again for its failure in batches of the size of results', async (t) => {
+  const measured = measureBatches();
+  const { engine, location } = await openTestEngine(t, {}, measured.native);
+  const body = Array.from({ length: 300 }, () => randomBytes(16 * 1024).toString('hex'));
+  await engine.createTable(location(), await toStream(toTable({ body: [new Utf8(), body] })), {});
+  const projection = { kind: 'aliases', columns: [['x', sql("concat(body, '')")]] } as const;
+  await engine.analyzeQuery(latest(location()), toQuery({ projection }));
+  assert.ok(measured.bytesMax > 0 && measured.bytesMax <= 2 * ENGINE_LIMITS.resultBatchBytes);
 });
 
 test('stops waiting at the deadline', async (t) => {

@@ -31,6 +31,7 @@ async function choose(
   query: Partial<Query>,
   stored = { totalBytes: 0, numRows: 0 },
   vectorColumn?: QueryPlan['vectorColumn'],
+  reservation?: Parameters<typeof reserveMemory>[3],
 ): Promise<number> {
   const whole = {
     vectors: [],
@@ -45,7 +46,7 @@ async function choose(
   const plan = { query: whole, schema: SCHEMA, vectorColumn, search: undefined, release: readEngineRelease() };
   const memory = new ReadMemory(queryLimits);
   const limits = { ...ENGINE_LIMITS, resultBatchBytes: 64 * KIBIBYTE };
-  return reserveMemory({ limits, memory }, table, plan, memory.lease('ann'));
+  return reserveMemory({ limits, memory }, table, plan, reservation ?? { lease: memory.lease('ann') });
 }
 
 test('fills a batch with rows of a known width', async () => {
@@ -69,4 +70,17 @@ test('reads no statistics for a result of a few rows', async () => {
 test('reads in large batches for a search for a few rows', async () => {
   const column = { path: ['vec'], field: field('vec', FLOAT) } as unknown as QueryPlan['vectorColumn'];
   assert.equal(await choose({ k: 10 }, undefined, column), 8192);
+});
+
+test('an analysis counts the batches of the engine as well, up to the bound of one query, and is not refused', async () => {
+  const memory = new ReadMemory(queryLimits);
+  const reserved = async (rowBytes: number, ownBatchRows = 0): Promise<number> => {
+    const lease = memory.lease('ann');
+    await choose({}, { totalBytes: 100_000 * rowBytes, numRows: 100_000 }, undefined, { lease, ownBatchRows });
+    const { heldBytes } = lease;
+    lease.close();
+    return heldBytes;
+  };
+  assert.ok((await reserved(4 * KIBIBYTE, 1024)) > 4 * (await reserved(4 * KIBIBYTE)));
+  assert.equal(await reserved(100 * KIBIBYTE, 1024), queryLimits.memoryPerRequestBytesMax);
 });
