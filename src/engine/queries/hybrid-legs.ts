@@ -71,10 +71,11 @@ export async function filterTextAfter(
 export function toUnfilteredText(plan: QueryPlan): QueryPlan | undefined {
   const { search, vectorColumn, query } = plan;
   // With `k` of 0 nothing is searched, and the engine panics when it is asked for so many.
-  const isLimited = query.k !== undefined && query.k > 0 && query.orderBy === undefined;
-  if (search === undefined || vectorColumn !== undefined || !isLimited || !isFilteredAfter(plan)) return undefined;
+  if (search === undefined || vectorColumn !== undefined || query.k === 0 || !isFilteredAfter(plan)) return undefined;
   const projection = { kind: 'names', paths: [['_rowid'], ['_score']] } as const;
-  return toTextLeg({ ...plan, query: { ...query, projection, withRowId: false } });
+  // The best rows are found first, and then put in order.
+  const { orderBy: _unused, ...unordered } = query;
+  return toTextLeg({ ...plan, query: { ...unordered, projection, withRowId: false } });
 }
 
 /**

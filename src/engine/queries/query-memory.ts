@@ -92,7 +92,7 @@ function refinedBytes({ vectors, k = NEIGHBOURS_DEFAULT, refineFactor = 0 }: Que
 /** Its rows are searched for twice, the second time by a list of their ids. */
 function isTextFilteredAfter({ query, search, vectorColumn }: QueryPlan): boolean {
   const isFilteredAfter = query.filter !== undefined && !query.prefilter;
-  return isFilteredAfter && search !== undefined && vectorColumn === undefined && query.orderBy === undefined;
+  return isFilteredAfter && search !== undefined && vectorColumn === undefined;
 }
 
 /** For counting, which returns no rows. */

@@ -118,10 +118,10 @@ function readProbes(body: QueryTableBody, limits: QueryLimits): Probes | undefin
   return { minimum: minimum ?? 0, maximum: unlimited ? undefined : maximum };
 }
 
-/** A vector search sorts its results in memory and so has a bound; a scan has none. */
+/** A search sorts its results in memory and so has a bound; a scan has none. */
 function readLimit(body: QueryTableBody, kMax: number): number | undefined {
-  const isUnlimited = body.k === UNLIMITED && body.vector === undefined && body.vector_text === undefined;
-  return isUnlimited ? undefined : readCount(body.k, 'k', kMax);
+  const isSearch = [body.vector, body.vector_text, body.full_text_query].some((each) => each !== undefined);
+  return body.k === UNLIMITED && !isSearch ? undefined : readCount(body.k, 'k', kMax);
 }
 
 function readOrder(body: QueryTableBody, limits: QueryLimits): readonly Order[] | undefined {

@@ -208,9 +208,14 @@ suite('a query', () => {
     assert.equal(answer.json.rows.length, 20, answer.text);
   });
 
-  test('for the nearest without a limit is refused: it needs one', async () => {
-    const text = `{"k":9223372036854775807,"vector":[1,2,3,4]}`;
-    assertRefused(await server.admin.post(`${documents.at}/query/`, text), badRequest(/^k is 9007199254740991/));
+  test('for the nearest, or for words, without a limit is refused: it needs one', async () => {
+    for (const search of [
+      '"vector":[1,2,3,4]',
+      '"vector":[],"full_text_query":{"query":"number","columns":["body"]}',
+    ]) {
+      const text = `{"k":9223372036854775807,${search}}`;
+      assertRefused(await server.admin.post(`${documents.at}/query/`, text), badRequest(/^k is 9007199254740991/));
+    }
   });
 
   test('finds the nearest, in the words of both vocabularies', async () => {
@@ -253,8 +258,29 @@ suite('a query', () => {
     assert.deepEqual(await ids({ ...after, k: 5, offset: 1 }, lamps), [4, 5]);
     assert.deepEqual(await ids({ ...after, k: 2 }, lamps), []);
     assert.deepEqual(await ids({ ...after, k: 20 }, lamps), [3, 4, 5, 6, 7, 8]);
+    const descending = {
+      order_by: [{ column_name: 'id', ascending: false }],
+      columns: { column_names: ['body', 'id'] },
+    };
+    assert.deepEqual(await ids({ ...search, ...descending, k: 4 }, lamps), [6, 5, 4, 3]);
+    assert.deepEqual(await ids({ ...after, ...descending, k: 5 }, lamps), [4, 3]);
+    assert.deepEqual(await ids({ ...after, ...descending, k: 5, offset: 1 }, lamps), [4, 3]);
     const analysis = await server.admin.post(`${lamps.at}/analyze_plan`, { ...after, k: 4 });
     assert.match(analysis.text, /output_rows=1\b/);
+  });
+
+  test('for words without k finds ten, and filters after the search if asked to', async () => {
+    const body = count(20).map((id) => `lamp${' filler'.repeat(id)}`);
+    const stream = streamOf({
+      id: { type: new Int32(), values: count(20) },
+      body: { type: new Utf8(), values: body },
+    });
+    const lamps = await server.table({ stream });
+    await (await server.embedded(lamps)).createIndex('body', { config: Index.fts() });
+    const search = { full_text_query: { string_query: { query: 'lamp', columns: ['body'] } } };
+    assert.equal((await ids(search, lamps)).length, 10);
+    assert.deepEqual(await ids({ ...search, filter: 'id > 7', prefilter: false }, lamps), [8, 9]);
+    assert.equal((await ids({ ...search, filter: 'id > 7' }, lamps)).length, 10);
   });
 
   test('by vector and words fuses both by their ranks', async () => {
