@@ -20,6 +20,8 @@ export interface VectorIndexSpec {
   readonly partitions: number | undefined;
   /** Rows per partition: an alternative to `partitions`. */
   readonly targetPartitionSize: number | undefined;
+  /** The bound of the partitions that follow from `targetPartitionSize`. */
+  readonly partitionsMax?: number;
   readonly subVectors: number | undefined;
   readonly bits: number | undefined;
   readonly sampleRate: number | undefined;

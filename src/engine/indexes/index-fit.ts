@@ -94,8 +94,15 @@ function distancesOf(type: DataType): readonly [DistanceType, ...DistanceType[]]
 }
 
 function fitPartitions(spec: VectorIndexSpec, rows: number): number | undefined {
-  const { partitions, targetPartitionSize } = spec;
-  if (targetPartitionSize !== undefined) return Math.max(1, Math.round(rows / targetPartitionSize));
+  const { partitions, targetPartitionSize, partitionsMax = Infinity } = spec;
+  if (targetPartitionSize !== undefined) {
+    const wanted = rows / targetPartitionSize;
+    if (wanted <= partitionsMax) return Math.max(1, Math.round(wanted));
+    throw invalidInput(
+      `target_partition_size is ${targetPartitionSize}, which would make ${formatCount(Math.round(wanted))} partitions; an index may have ${formatCount(partitionsMax)}.`,
+      `Use at least ${Math.ceil(rows / partitionsMax)}.`,
+    );
+  }
   if (partitions !== undefined && partitions > rows) {
     throw invalidInput(`num_partitions is ${partitions}, but the table has only ${formatCount(rows)} rows.`);
   }

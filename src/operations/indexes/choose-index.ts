@@ -78,6 +78,10 @@ function isScalar({ kind }: DataType): boolean {
 }
 
 const SAMPLED_ROWS = 2000;
+/** Of the whole sample. */
+const SAMPLED_CHARACTERS = 4_000_000;
+/** The beginning of each text, in which words are counted. */
+const COUNTED_CHARACTERS = 1000;
 const WORDS_OF_TEXT = 5;
 const FEW_VALUES = 0.02;
 
@@ -85,8 +89,10 @@ const FEW_VALUES = 0.02;
 export function chooseForValues(values: readonly string[], isText: boolean): ChosenIndex {
   const present = values.filter((value) => value !== 'null');
   if (isText) {
-    const words = present.reduce((sum, value) => sum + value.split(/\s+/).length, 0) / Math.max(present.length, 1);
-    if (words >= WORDS_OF_TEXT) return { type: 'FTS', reason: `the texts have ${Math.round(words)} words on average` };
+    const words = present.reduce((sum, value) => sum + countWords(value), 0) / Math.max(present.length, 1);
+    const least = present.some(({ length }) => length > COUNTED_CHARACTERS) ? 'at least ' : '';
+    const reason = `the texts have ${least}${Math.round(words)} words on average`;
+    if (words >= WORDS_OF_TEXT) return { type: 'FTS', reason };
   }
   const distinct = new Set(present).size;
   if (present.length >= 100 && distinct <= present.length * FEW_VALUES) {
@@ -99,6 +105,10 @@ export function chooseForValues(values: readonly string[], isText: boolean): Cho
     type: 'BTREE',
     reason: `${formatCount(present.length)} sampled rows have ${formatCount(distinct)} distinct values`,
   };
+}
+
+function countWords(text: string): number {
+  return text.slice(0, COUNTED_CHARACTERS).split(/\s+/).length;
 }
 
 interface SampledColumn {
@@ -122,6 +132,13 @@ async function sampleValues(
   } as const;
   const { files } = await engine.rows.query(state, query, readQueryTimeout(request));
   const values: string[] = [];
-  for await (const file of files) for (const [value = 'null'] of writeValues(file)) values.push(value);
+  let characters = 0;
+  for await (const file of files) {
+    for (const [value = 'null'] of writeValues(file)) {
+      values.push(value);
+      characters += value.length;
+      if (characters >= SAMPLED_CHARACTERS) return values;
+    }
+  }
   return values;
 }

@@ -60,6 +60,7 @@ function readVector(body: CreateIndexBody, type: VectorIndexType, limits: IndexL
     distanceType: readDistance(body),
     partitions: atMost(body, 'num_partitions', limits.partitionsMax),
     targetPartitionSize: atMost(body, 'target_partition_size', Number.MAX_SAFE_INTEGER),
+    partitionsMax: limits.partitionsMax,
     subVectors: type.endsWith('PQ') ? atMost(body, 'num_sub_vectors', SUB_VECTORS_MAX) : undefined,
     bits: readBits(body, type),
     sampleRate: atMost(body, 'sample_rate', limits.sampleRateMax),

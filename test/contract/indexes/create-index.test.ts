@@ -102,6 +102,22 @@ suite('create_index without a type', () => {
     );
   });
 
+  test('looks at some megabytes of long texts, and at the beginning of each', async () => {
+    const made = await server.table({
+      stream: streamOf({
+        word: { type: new Utf8(), values: count(400).map((row) => `${row}${'x'.repeat(20_000)}`) },
+        text: { type: new Utf8(), values: count(400).map((row) => `${row}${' words'.repeat(3000)}`) },
+      }),
+    });
+    const { index_type: type, index_type_reason: reason } = (await created({ column: 'word' }, made)).json;
+    assert.equal(type, 'BTREE');
+    const [, sampled] = /^(\d+) sampled rows/.exec(reason) ?? [];
+    assert.ok(Number(sampled) >= 100 && Number(sampled) < 300, reason);
+    const text = (await created({ column: 'text' }, made)).json;
+    assert.equal(text.index_type, 'FTS');
+    assert.match(text.index_type_reason, /^the texts have at least 1\d\d words on average$/);
+  });
+
   test('refuses a column that does not exist, and one whose type has no index', async () => {
     assertRefused(await create({ column: 'nothing' }), columnNotFound);
     const nested = await server.table({ stream: nestedStream() });
@@ -294,6 +310,20 @@ suite('create_index refuses', () => {
   for (const [title, body, detail] of refusals) {
     test(title, async () => assertRefused(await create(body), badRequest(detail)));
   }
+
+  test('partitions so small that there would be too many, and says which size is right', async () => {
+    const bounded = await ContractServer.start({ flags: ['--index-partitions-max=100'] });
+    try {
+      const made = await bounded.table({ stream: wideStream() });
+      const index = { column: 'vec', index_type: 'IVF_FLAT' };
+      const refused = await bounded.admin.post(`${made.at}/create_index`, { ...index, target_partition_size: 2 });
+      assertRefused(refused, badRequest(/^target_partition_size is 2, .*150 partitions.*100.*at least 3/));
+      const right = await bounded.admin.post(`${made.at}/create_index`, { ...index, target_partition_size: 3 });
+      assert.equal(right.status, 200, right.text);
+    } finally {
+      await bounded.close();
+    }
+  });
 
   test('a vector index of a table without rows', async () => {
     assertRefused(await create({ column: 'vec', index_type: 'IVF_FLAT' }, empty), badRequest(/trained on rows/));
