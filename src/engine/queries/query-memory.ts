@@ -24,6 +24,7 @@ export interface MemoryEstimate {
   /** Rows that the engine keeps until it returns them; 0 for a scan, whose rows pass through. */
   readonly heldRows: number;
   readonly heldBytes: number;
+  readonly refinedBytes: number;
 }
 
 const MiB = 1024 * 1024;
@@ -80,7 +81,7 @@ export function estimateMemory(plan: QueryPlan, size: TableSize, batchRows: numb
   const passingBytes = Math.min(size.rows, query.k ?? Infinity, BATCHES_AHEAD * batchRows) * rowBytes;
   const refined = refinedBytes(query, size.rows);
   const bytes = heldBytes + refined + readBytes + passingBytes + filterBytes(query.filter, plan.schema, size);
-  return { bytes: Math.ceil(bytes), rowBytes, heldRows, heldBytes };
+  return { bytes: Math.ceil(bytes), rowBytes, heldRows, heldBytes, refinedBytes: refined };
 }
 
 /** Vectors that are read to find the nearest of more candidates than are returned. */
@@ -216,6 +217,9 @@ function refuse(bytes: number, bytesMax: number, hint: string): ServiceError {
 
 function adviseLess({ query, vectorColumn }: QueryPlan, estimate: MemoryEstimate, bytesMax: number): string {
   const { bytes, heldRows, heldBytes } = estimate;
+  if (estimate.refinedBytes > bytes / 2) {
+    return query.vectors.length > 1 ? 'Send fewer vectors, or lower k or refine_factor.' : 'Lower k or refine_factor.';
+  }
   const columns = query.projection === undefined ? 'select only the columns that you need' : 'select fewer columns';
   if (heldBytes < bytes / 2) return isLongFilter(query.filter) ? SHORTER_FILTER : 'Select fewer or shorter columns.';
   const rows = Math.floor((heldRows * Math.max(0, bytesMax - (bytes - heldBytes))) / heldBytes);

@@ -83,10 +83,18 @@ export function chooseMeasured({ measured }: TunedClass, target: number): Measur
 
 type SearchParameters = Partial<Pick<Query, 'probes' | 'refineFactor' | 'ef' | 'bypassVectorIndex'>>;
 
+export interface TunedSearch {
+  /** Of each vector. */
+  readonly results: number;
+  readonly isFiltered: boolean;
+  /** Vectors that may be fetched to refine the search for one vector; fewer than the results: none. */
+  readonly candidatesMax?: number;
+}
+
 /** Settings as parameters of a query. With a filter, partitions are searched beyond the minimum until there are enough rows. */
 export function toSearchParameters(
   { probes, refineFactor, ef, isExact }: SearchSettings,
-  { results, isFiltered }: { readonly results: number; readonly isFiltered: boolean },
+  { results, isFiltered, candidatesMax = Infinity }: TunedSearch,
 ): SearchParameters {
   if (isExact === true) return { bypassVectorIndex: true };
   // As many candidates for few results as for `TUNED_RESULTS`, and as many for each of more.
@@ -96,7 +104,9 @@ export function toSearchParameters(
     ...(probes === undefined
       ? {}
       : { probes: { minimum: probes, maximum: isFiltered || probes === ALL_PROBES ? undefined : probes } }),
-    ...(refineFactor === undefined ? {} : { refineFactor: toRefineFactor(refineFactor * scale, results) }),
+    ...(refineFactor === undefined || candidatesMax < results
+      ? {}
+      : { refineFactor: toRefineFactor(refineFactor * scale, results, candidatesMax) }),
     ...(ef === undefined ? {} : { ef: Math.ceil(ef * growth) }),
   };
 }
@@ -104,6 +114,7 @@ export function toSearchParameters(
 /** Vectors that are fetched to refine one search: more would cost more memory and time than a caller without parameters expects. */
 const CANDIDATES_MAX = 10_000;
 
-function toRefineFactor(wanted: number, results: number): number {
-  return Math.max(1, Math.min(Math.ceil(wanted), Math.floor(CANDIDATES_MAX / Math.max(results, 1))));
+function toRefineFactor(wanted: number, results: number, candidatesMax: number): number {
+  const candidates = Math.min(candidatesMax, CANDIDATES_MAX);
+  return Math.max(1, Math.min(Math.ceil(wanted), Math.floor(candidates / Math.max(results, 1))));
 }

@@ -23,15 +23,18 @@ interface TunedQuery {
 /** What really runs: a vector search that names no parameters gets those that were measured for its index. */
 export async function tuneQuery(
   { table, state, query, timeout }: TunedQuery,
-  { filterShares }: Pick<Services, 'filterShares'>,
+  { filterShares, limits }: Pick<Services, 'filterShares' | 'limits'>,
 ): Promise<Query> {
   if (!isTunable(query, table)) return query;
   const tuning = findTuning(query, table, state.branch);
   if (tuning === undefined) return query.recallTarget === 1 ? toExact(query, undefined) : query;
   const { filter } = query;
-  if (filter === undefined || !query.prefilter || isSameForAllFilters(tuning, query)) return applyTuning(query, tuning);
+  const { memoryPerRequestBytesMax: bytesMax } = limits.query;
+  if (filter === undefined || !query.prefilter || isSameForAllFilters(tuning, query)) {
+    return applyTuning(query, tuning, 1, bytesMax);
+  }
   const share = await filterShares.estimate({ tableId: table.id, state, filter, rows: tuning.rows }, timeout);
-  return applyTuning(query, tuning, share);
+  return applyTuning(query, tuning, share, bytesMax);
 }
 
 /** Spares all others a wait. */
@@ -53,8 +56,8 @@ function findTuning(query: Query, { tunings = [] }: TableRecord, branch: string 
   return own ?? tunings.find((each) => each.branch === undefined && isFor(each));
 }
 
-/** `share` is that of the rows that pass the filter. */
-export function applyTuning(query: Query, tuning: IndexTuning, share = 1): Query {
+/** `share` is that of the rows that pass the filter, `bytesMax` the memory that the query may use. */
+export function applyTuning(query: Query, tuning: IndexTuning, share = 1, bytesMax = Infinity): Query {
   const target = query.recallTarget ?? tuning.target;
   const found = target >= 1 ? undefined : findSearch(tuning, { target, share, isFiltered: isFiltered(query) });
   // A caller's own target is kept, if need be without the index.
@@ -66,8 +69,14 @@ export function applyTuning(query: Query, tuning: IndexTuning, share = 1): Query
     return toExact(query, tuning);
   }
   const results = (query.k ?? TUNED_RESULTS) + (query.offset ?? 0);
-  return { ...query, ...toSearchParameters(found.settings, { results, isFiltered: isFiltered(query) }) };
+  // The engine holds the candidates of all vectors at once.
+  const candidateBytes = query.vectors.length * tuning.dimension * Float32Array.BYTES_PER_ELEMENT;
+  const candidatesMax = (REFINED_SHARE * bytesMax) / candidateBytes;
+  return { ...query, ...toSearchParameters(found.settings, { results, isFiltered: isFiltered(query), candidatesMax }) };
 }
+
+/** Of the memory of a query: the rest is for its rows. */
+const REFINED_SHARE = 0.25;
 
 interface Wanted {
   readonly target: number;

@@ -130,6 +130,10 @@ test('says which value to lower, and the lower value is accepted', () => {
   assert.match(hint, /Lower k plus offset to [\d,]+ for 100 vectors, send fewer vectors, or select only/);
   const k = Number(/to ([\d,]+) for/.exec(hint)?.[1]?.replaceAll(',', ''));
   assert.ok(k > 100 && estimate({ vectors: vectors(100), k }) <= 512, String(k));
+  const refined = { k: 50, refineFactor: 1000, projection: ids };
+  assert.equal(refusal({ vectors: vectors(100), ...refined }), 'Send fewer vectors, or lower k or refine_factor.');
+  const long = [Array.from({ length: 1536 }, () => 0)];
+  assert.equal(refusal({ vectors: long, ...refined }), 'Lower k or refine_factor.');
   const orderBy = [{ path: ['id'] as const, ascending: true, nullsFirst: false }];
   const wide = { rows: 10_000_000, bytes: 6e9 };
   const sorted = plan({ orderBy });

@@ -61,6 +61,22 @@ suite('a search without parameters', () => {
   });
 });
 
+suite('the candidates of many vectors', () => {
+  const vectors = Array.from({ length: 100 }, () => Array.from({ length: 768 }, () => 0));
+  const classes = [{ share: 1, measured: [measured(0.98, { probes: 5, refineFactor: 60 })] }];
+  const tuning = { ...TUNING, dimension: 768, classes };
+  const refineFor = (count: number, k: number): unknown =>
+    applyTuning({ ...QUERY, vectors: vectors.slice(0, count), k }, tuning, 1, 512 * 2 ** 20).refineFactor;
+
+  test('take at most a quarter of the memory of a query', () => {
+    assert.deepEqual([refineFor(1, 50), refineFor(10, 50), refineFor(100, 50)], [60, 60, 8]);
+  });
+
+  test('are not refined where not even the results fit into that', () => {
+    assert.deepEqual([refineFor(100, 400), refineFor(100, 500)], [1, undefined]);
+  });
+});
+
 suite('a target of the caller', () => {
   test('that is lower costs less', () => {
     assert.deepEqual(applyTuning({ ...QUERY, recallTarget: 0.5 }, TUNING).probes, { minimum: 2, maximum: 2 });
