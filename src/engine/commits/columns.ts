@@ -65,6 +65,10 @@ export function planAddComputedColumns(
     const { native } = table;
     const schema = await table.schema();
     checkAdditions(columns, schema, columnsMax);
+    refuseAmbiguousNames(
+      schema,
+      columns.map(({ expression }) => expression),
+    );
     const isConstant = columns.some(({ expression }) => checkDefinition(expression, schema).size === 0);
     const types = native.query();
     types.select(columns.map(({ name, expression }) => [name, expression]));

@@ -33,7 +33,7 @@ export function planCrossedUpdate(
       commits = await CommitSequence.open(parts, target);
       const { native } = commits;
       const schema = await readSchema(native);
-      refuseAmbiguousNames(schema, [predicate]);
+      refuseAmbiguousNames(schema, [predicate, ...assignments.map(({ expression }) => expression)]);
       const { tree } = planRecomputation(toAssignmentTree(assignments), schema, sqlLimits);
       // The engine refuses a query that reads no column.
       const read = schema.fields.slice(0, 1).map(({ name }): [string, string] => [READ, sqlFieldReference([name])]);

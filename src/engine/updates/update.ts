@@ -6,7 +6,7 @@ import { engineCall } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
 import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
-import { refuseCrossReferences } from '../workarounds/cross-references.ts';
+import { expressionsOf, refuseCrossReferences } from '../workarounds/cross-references.ts';
 import { keepNullStructs } from '../workarounds/filtered-scans.ts';
 import { toAssignmentTree, toColumnUpdates } from './assignments.ts';
 import type { Assignment, AssignmentTree } from './assignments.ts';
@@ -69,7 +69,8 @@ async function prepareUpdate(
 ): Promise<() => Promise<Committed<UpdatedRows>>> {
   const { predicate } = update;
   const schema = await table.schema();
-  refuseAmbiguousNames(schema, [predicate]);
+  const expressions = [...update.tree.values()].flatMap((node) => [...expressionsOf(node)]);
+  refuseAmbiguousNames(schema, [predicate, ...expressions]);
   refuseCrossReferences(update.tree, schema);
   const { tree, after } = planRecomputation(update.tree, schema, sqlLimits);
   if (after.length > 0) throw new NeedsTwoCommits();

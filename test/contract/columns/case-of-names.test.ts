@@ -42,7 +42,19 @@ const ways: Readonly<Record<string, Send>> = {
   'a count': post('count_rows', (predicate) => ({ predicate })),
   'a delete': post('delete', (predicate) => ({ predicate })),
   'the predicate of an update': post('update', (predicate) => ({ updates: [['Other', '1']], predicate })),
+  'the expression of an update': post('update', (expression) => ({
+    updates: [['Other', `CASE WHEN ${expression} THEN 1 ELSE 2 END`]],
+  })),
+  'the expression of an update that reads a column that it sets': post('update', (expression) => ({
+    updates: [
+      ['Other', `CASE WHEN ${expression} THEN 1 ELSE 2 END`],
+      ['iD', '3'],
+    ],
+  })),
   'the expression of a new column': post('add_columns', (expression) => ({ new_columns: [{ name: 'n', expression }] })),
+  'the definition of a new computed column': post('add_columns', (text) => ({
+    new_columns: [{ name: 'n', computed: text }],
+  })),
   'the update filter of a merge': merge('when_matched_update_all_filt'),
   'the delete filter of a merge': merge('when_not_matched_by_source_delete_filt'),
 };
@@ -59,7 +71,7 @@ for (const [what, send] of Object.entries(ways)) {
     const table = await server.table({ stream: stream() });
     for (const condition of ['iD = 1', '`iD` = 1']) {
       if (what.includes('merge') && condition.startsWith('`')) continue;
-      if (what.includes('new column') && condition.startsWith('`')) continue;
+      if (what.includes('of a new') && condition.startsWith('`')) continue;
       const answer = await send(table, condition);
       assert.equal(answer.status, 200, answer.text);
     }
