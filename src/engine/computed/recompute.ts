@@ -1,5 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { guardSql } from '../../guard/sql/guard-sql.ts';
+import { findVolatile } from '../../guard/volatile.ts';
 import type { SqlLimits } from '../../model/limits.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Schema } from '../../model/schema.ts';
@@ -50,7 +51,10 @@ export class NeedsTwoCommits extends ServiceError {
   }
 }
 
-/** `undefined` when the new values of the inputs depend on what the update changes, or the result would not be allowed. */
+/**
+ * `undefined` when the new values of the inputs depend on what the update changes or would be others the second time, or
+ * the result would not be allowed.
+ */
 function substitute(
   { expression, inputs }: ComputedColumn,
   tree: AssignmentTree,
@@ -59,7 +63,9 @@ function substitute(
 ): GuardedSql | undefined {
   for (const name of inputs) {
     const node = tree.get(name);
-    if (node !== undefined && (node.kind !== 'value' || readsUpdated(node, tree, schema))) return undefined;
+    if (node === undefined) continue;
+    if (node.kind !== 'value' || readsUpdated(node, tree, schema)) return undefined;
+    if (findVolatile(node.expression) !== undefined) return undefined;
   }
   let text = '';
   let end = 0;

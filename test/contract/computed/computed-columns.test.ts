@@ -289,6 +289,21 @@ suite('update of a table with computed columns', () => {
     assert.deepEqual(await column(server, made), [25, null, null]);
   });
 
+  test('computes them from the values that volatile functions gave', async () => {
+    const made = await itemsWithTotal(server);
+    await post(made, 'update', { updates: [['price', 'random()']] });
+    const prices = await column(server, made, 'price');
+    assert.deepEqual(await column(server, made), [Number(prices[0]) * 2, Number(prices[1]) * 4, prices[2]]);
+    const texts = await server.table({ stream: streamOf({ text: { type: new Utf8(), values: ['a', 'b'] } }) });
+    await post(texts, 'add_columns', computed('copy', "concat(text, '!')"));
+    for (const expression of ['uuid()', 'CAST(now() AS string)']) {
+      await post(texts, 'update', { updates: [['text', expression]] });
+      const stored = await column(server, texts, 'text');
+      const marked = stored.map((text) => `${String(text)}!`);
+      assert.deepEqual(await column(server, texts, 'copy'), marked, expression);
+    }
+  });
+
   test('computes them for updates that come at the same time', async () => {
     const made = await itemsWithTotal(server);
     const body = { updates: [['quantity', 'quantity + 1']], predicate: 'id = 2' };
