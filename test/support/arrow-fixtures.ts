@@ -183,6 +183,18 @@ export function dictionaryMessage(id: number, spec: BatchSpec, isDelta = false):
   return Buffer.concat([frame(message(2, dictionary, body.length, spec.version)), body]);
 }
 
+/** The same message with so many more bytes of metadata, a multiple of 8. */
+export function padMetadata(message: Buffer, bytes: number): Buffer {
+  const metadataBytes = message.readUInt32LE(4);
+  const padded = Buffer.concat([
+    message.subarray(0, 8 + metadataBytes),
+    Buffer.alloc(bytes),
+    message.subarray(8 + metadataBytes),
+  ]);
+  padded.writeUInt32LE(metadataBytes + bytes, 4);
+  return padded;
+}
+
 export const END_OF_STREAM = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
 
 export function streamOf(...messages: readonly Uint8Array[]): Buffer {

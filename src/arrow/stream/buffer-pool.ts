@@ -10,6 +10,9 @@ export interface ChunkMemory {
   take(bytes: number): Buffer | Promise<Buffer>;
   /** The caller must not use the buffer afterwards. */
   give(buffer: Buffer): void;
+  /** For memory that is not taken from here but counts like it; a promise when none is free yet. */
+  reserve(bytes: number): Promise<void> | undefined;
+  endReservation(bytes: number): void;
 }
 
 type PoolLimits = Pick<ArrowLimits, 'chunkBytes' | 'keptChunksMax'>;
@@ -47,6 +50,11 @@ export class BufferPool implements ChunkMemory {
     if (buffer.length === chunkBytes && this.#free.length < keptChunksMax) this.#free.push(buffer);
     else freeMemory(buffer);
   }
+
+  /** Nothing is counted here. */
+  reserve(): undefined {}
+
+  endReservation(): void {}
 }
 
 /** Smaller buffers are cheaper to leave to the garbage collector. */

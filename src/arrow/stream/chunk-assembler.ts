@@ -36,12 +36,17 @@ export class ChunkAssembler {
     this.#parts = parts;
   }
 
-  addDictionary(message: DictionaryMessage, context: MessageContext): void {
-    const isReplacement = this.#parts.dictionaries.add(message, context);
-    this.#waiting.push(message);
-    if (!isReplacement) return;
-    this.#replacements += 1;
-    this.#isStale = true;
+  /** Returns the messages that are not needed any more: batches before this one have copies in their chunk. */
+  addDictionary(message: DictionaryMessage, context: MessageContext): readonly DictionaryMessage[] {
+    const replaced = this.#parts.dictionaries.add(message, context);
+    if (replaced.length > 0) {
+      this.#replacements += 1;
+      this.#isStale = true;
+    }
+    // The next chunk begins with all dictionaries in force.
+    if (this.#isStale) this.#waiting = [];
+    else this.#waiting.push(message);
+    return replaced;
   }
 
   /** The current chunk, when the batch that comes next does not go into it. */

@@ -7,16 +7,15 @@ import type { ReadSchema } from '../schema/schema-reader.ts';
 import { BatchBuffers, DecodedBudget } from './batch-buffers.ts';
 import { checkBatch } from './batch-check.ts';
 import type { BatchSchema } from './batch-check.ts';
+import { freeMemory } from './buffer-pool.ts';
 import type { ChunkMemory } from './buffer-pool.ts';
 import type { ByteSource } from './byte-source.ts';
 import { ChunkAssembler } from './chunk-assembler.ts';
 import type { ArrowChunk } from './chunk-buffer.ts';
-import { Dictionaries } from './dictionaries.ts';
+import { Dictionaries, messageBytes } from './dictionaries.ts';
+import type { DictionaryMessage } from './dictionaries.ts';
 import { readMessage, refuseCutOff, requireEnd } from './message-reader.ts';
 import type { FramedMessage } from './message-reader.ts';
-
-/** Smaller bodies are not taken from the pool. */
-const POOLED_BODY_BYTES = 64 * 1024;
 
 /** Messages that are not rows, by the tags of the union `MessageHeader` in Message.fbs. */
 const OTHER_KINDS: Readonly<Record<number, string>> = { 0: 'is empty', 4: 'is a tensor', 5: 'is a sparse tensor' };
@@ -35,7 +34,6 @@ export class ChunkReader {
   readonly #dictionaries: Dictionaries;
   readonly #budget: DecodedBudget;
   readonly #assembler: ChunkAssembler;
-  readonly #bodies: Buffer[] = [];
   #messages = 1;
   #batches = 0;
 
@@ -72,7 +70,7 @@ export class ChunkReader {
       yield await this.#assembler.finish();
     } finally {
       this.#assembler.abandon();
-      for (const buffer of this.#bodies.splice(0)) this.#parts.memory.give(buffer);
+      this.#drop(this.#dictionaries.messages());
       await source.close();
     }
   }
@@ -95,8 +93,9 @@ export class ChunkReader {
     return message;
   }
 
+  /** Dictionaries are kept until they are replaced, at most to the end: later chunks repeat them. */
   async #readDictionary({ framed, header, context }: FramedMessage): Promise<void> {
-    const { source, limits, dictionaries } = this.#parts;
+    const { source, limits, memory, dictionaries } = this.#parts;
     const { flatbuffer, table, bodyBytes } = header;
     const id = flatbuffer.i64Field(table, 0);
     context.name = `A batch of dictionary ${id}`;
@@ -104,7 +103,8 @@ export class ChunkReader {
     const data = flatbuffer.tableField(table, 1) ?? context.refuse('has no values');
     const batch = readBatchHeader(header, data, limits.rowsPerBatchMax);
     this.#dictionaries.requireCapacity(framed.length + bodyBytes, context);
-    const body = await this.#takeBody(bodyBytes);
+    await memory.reserve(framed.length + bodyBytes);
+    const body = Buffer.allocUnsafe(bodyBytes);
     if (!(await source.fill(body))) refuseCutOff(context);
     const buffers = new BatchBuffers(batch, body, this.#budget);
     const rules = { columns: [values], hasDictionary: () => false };
@@ -112,15 +112,16 @@ export class ChunkReader {
     if (buffers.isCompleted) this.#checkCompleted(header, { rows: batch.rows, body }, rules);
     const isDelta = flatbuffer.u8Field(table, 2) !== 0;
     if (isDelta) this.#budget.charge(this.#dictionaries.decodedBytesOf(id), context);
-    this.#assembler.addDictionary({ id, isDelta, framed, body, decodedBytes: buffers.decodedBytes }, context);
+    const message = { id, isDelta, framed, body, decodedBytes: buffers.decodedBytes };
+    this.#drop(this.#assembler.addDictionary(message, context));
   }
 
-  /** Dictionaries are kept to the end: later chunks repeat them. */
-  async #takeBody(bytes: number): Promise<Buffer> {
-    if (bytes < POOLED_BODY_BYTES) return Buffer.allocUnsafe(bytes);
-    const buffer = await this.#parts.memory.take(bytes);
-    this.#bodies.push(buffer);
-    return buffer.subarray(0, bytes);
+  #drop(messages: readonly DictionaryMessage[]): void {
+    for (const message of messages) {
+      this.#parts.memory.endReservation(messageBytes(message));
+      freeMemory(message.framed);
+      freeMemory(message.body);
+    }
   }
 
   async #readBatch(message: FramedMessage, header: BatchHeader): Promise<void> {

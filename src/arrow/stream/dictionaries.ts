@@ -38,21 +38,21 @@ export class Dictionaries {
     return id !== undefined && this.#inForce.has(id);
   }
 
-  /** Says whether the message replaces an earlier dictionary. No chunk can hold both. */
-  add(message: DictionaryMessage, context: MessageContext): boolean {
+  /** Returns the messages of the earlier dictionary that this one replaces. No chunk can hold both. */
+  add(message: DictionaryMessage, context: MessageContext): readonly DictionaryMessage[] {
     const earlier = this.#inForce.get(message.id);
     if (message.isDelta && earlier === undefined) {
       context.refuse(`adds to the dictionary ${message.id}, which has not been sent`);
     }
-    const isReplacement = !message.isDelta && earlier !== undefined;
+    const replaced = message.isDelta ? [] : (earlier?.messages ?? []);
     const dictionary =
-      earlier === undefined || isReplacement ? { messages: [], decodedBytes: 0, replayBytes: 0 } : earlier;
+      message.isDelta && earlier !== undefined ? earlier : { messages: [], decodedBytes: 0, replayBytes: 0 };
     this.bytes += messageBytes(message);
-    if (isReplacement) for (const replaced of earlier.messages) this.bytes -= messageBytes(replaced);
+    for (const each of replaced) this.bytes -= messageBytes(each);
     this.requireCapacity(this.bytes, context);
     append(dictionary, message);
     this.#inForce.set(message.id, dictionary);
-    return isReplacement;
+    return replaced;
   }
 
   requireCapacity(bytes: number, context: MessageContext): void {

@@ -190,8 +190,18 @@ export class MemoryLease {
   }
 }
 
-/** Chunk buffers of one body: each is leased while it is in use, by its size, not by how much of it is filled. */
+/**
+ * Chunk buffers of one body: each is leased while it is in use, by its size, not by how much of it is filled. So is what
+ * the body reserves besides.
+ */
 export function leaseChunks(pool: BufferPool, lease: MemoryLease): ChunkMemory {
+  let reservedBytes = 0;
+  /** Returns how many more bytes are counted than before. */
+  const changeReserved = (bytes: number): number => {
+    const before = Math.max(0, reservedBytes - UNCOUNTED_BYTES);
+    reservedBytes += bytes;
+    return Math.max(0, reservedBytes - UNCOUNTED_BYTES) - before;
+  };
   return {
     async take(bytes) {
       const size = pool.sizeFor(bytes);
@@ -202,6 +212,14 @@ export function leaseChunks(pool: BufferPool, lease: MemoryLease): ChunkMemory {
       const size = buffer.length;
       pool.give(buffer);
       if (size > UNCOUNTED_BYTES) lease.give(size);
+    },
+    reserve(bytes) {
+      const counted = changeReserved(bytes);
+      return counted === 0 ? undefined : lease.take(counted);
+    },
+    endReservation(bytes) {
+      const counted = changeReserved(-bytes);
+      if (counted !== 0) lease.give(-counted);
     },
   };
 }

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, test } from 'node:test';
+import { openArrowStream } from '../../../src/arrow/stream/checked-stream.ts';
 import type { Table } from '../../support/arrow-fixtures.ts';
 import {
   ARROW_LIMITS,
@@ -7,9 +8,12 @@ import {
   dictionaryEncoding,
   dictionaryMessage,
   field,
+  END_OF_STREAM,
   int32s,
+  padMetadata,
   range,
   schemaMessage,
+  seededRandom,
   streamOf,
   stringBuffers,
   TYPES,
@@ -79,6 +83,54 @@ describe('dictionaries', () => {
     const stream = streamOf(one, values(0, ['a']), values(0, ['b']), values(0, ['c']), rows([0]), values(0, ['d']));
     assert.deepEqual(await texts(stream), ['c']);
     assert.equal((await collectChunks(stream)).length, 1);
+  });
+
+  test('that are replaced give their memory back, whether a batch used them or not', async () => {
+    const long = values(0, ['x'.repeat(63 * 1024)]);
+    const messages = { metadata: padMetadata(values(0, ['a']), 1024 * 1024), body: long };
+    for (const [part, message] of Object.entries(messages)) {
+      for (const batch of [[], [rows([0])]]) {
+        const start = process.memoryUsage().arrayBuffers;
+        let most = 0;
+        const pieces = async function* (): AsyncGenerator<Uint8Array> {
+          yield one;
+          for (let bytes = 0; bytes < 32 * 1024 * 1024; bytes += message.length) {
+            yield message;
+            yield* batch;
+            most = Math.max(most, process.memoryUsage().arrayBuffers - start);
+          }
+          yield END_OF_STREAM;
+        };
+        const { chunks } = await openArrowStream(pieces(), { ...ARROW_LIMITS, chunksMax: 1000 });
+        for await (const chunk of chunks) chunk.release();
+        assert.ok(most < 8 * 1024 * 1024, `${part}: ${most} bytes`);
+      }
+    }
+  });
+
+  test('that are replaced and grow in any order give every batch the values at its place in the stream', async () => {
+    const schema = schemaMessage([column('a', 0), column('b', 1)]);
+    for (const seed of range(12)) {
+      const random = seededRandom(seed);
+      const inForce: string[][] = [['a'], ['b']];
+      const messages = [schema, ...inForce.map((texts, id) => values(id, texts))];
+      const wanted: unknown[] = [];
+      for (const turn of range(40)) {
+        const id = random(2);
+        const known = inForce[id] ?? [];
+        const text = `${turn}${'x'.repeat(random(3) * 500)}`;
+        const kind = random(4);
+        if (kind === 0) inForce[id] = [text];
+        if (kind === 1) known.push(text);
+        if (kind < 2) messages.push(values(id, [text], kind === 1));
+        else {
+          const picked = inForce.map((texts) => random(texts.length));
+          messages.push(rows(...picked.map((index) => [index])));
+          wanted.push(...picked.map((index, column) => inForce[column]?.[index]));
+        }
+      }
+      assert.deepEqual(await texts(streamOf(...messages), [64, 4096, 1024 * 1024][seed % 3]), wanted, `seed ${seed}`);
+    }
   });
 
   test('of other columns stay in force when one is replaced', async () => {

@@ -1,9 +1,22 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import fc from 'fast-check';
-import { MemoryBudget } from '../../../src/http/admission/memory-budget.ts';
+import { BufferPool } from '../../../src/arrow/stream/buffer-pool.ts';
+import { openArrowStream } from '../../../src/arrow/stream/checked-stream.ts';
+import { MemoryBudget, UNCOUNTED_BYTES, leaseChunks } from '../../../src/http/admission/memory-budget.ts';
 import type { MemoryLease } from '../../../src/http/admission/memory-budget.ts';
 import type { ServiceError } from '../../../src/errors/service-error.ts';
+import {
+  ARROW_LIMITS,
+  END_OF_STREAM,
+  TYPES,
+  dictionaryEncoding,
+  dictionaryMessage,
+  field,
+  padMetadata,
+  schemaMessage,
+  stringBuffers,
+} from '../../support/arrow-fixtures.ts';
 
 function budget(bytesMax: number, { bytesPerCallerMax = bytesMax, waitSeconds = 60 } = {}): MemoryBudget {
   return new MemoryBudget({ bytesMax, bytesPerCallerMax, waitSeconds });
@@ -141,4 +154,29 @@ test('never deadlocks: leases that take memory and are then closed all finish', 
       },
     ),
   );
+});
+
+test('counts the dictionaries of an Arrow stream, metadata included, until they are replaced or the stream ends', async () => {
+  const lease = budget(100).lease('ann');
+  const schema = schemaMessage([field('d', TYPES.utf8, { dictionary: dictionaryEncoding(0) })]);
+  const values = (text: string, isDelta: boolean): Buffer =>
+    dictionaryMessage(0, { rows: 1, nodes: [[1, 0]], buffers: stringBuffers([text]) }, isDelta);
+  const padded = padMetadata(values('a', false), 100_000);
+  const delta = values('x'.repeat(50_000), true);
+  const held: number[] = [];
+  const pieces = async function* (): AsyncGenerator<Uint8Array> {
+    yield schema;
+    for (const message of [padded, delta, delta, padded, values('a', false)]) {
+      yield message;
+      held.push(lease.heldBytes);
+    }
+    yield padded;
+    yield END_OF_STREAM;
+  };
+  const { chunks } = await openArrowStream(pieces(), ARROW_LIMITS, leaseChunks(new BufferPool(ARROW_LIMITS), lease));
+  for await (const chunk of chunks) chunk.release();
+  const counted = (...messages: readonly Buffer[]): number =>
+    messages.reduce((sum, { length }) => sum + length, 0) - UNCOUNTED_BYTES;
+  assert.deepEqual(held, [counted(padded), counted(padded, delta), counted(padded, delta, delta), counted(padded), 0]);
+  assert.equal(lease.heldBytes, 0);
 });
