@@ -28,7 +28,7 @@ import { planMerge, requireKeys } from './merge.ts';
 import type { MergeRequest } from './merge.ts';
 import { planFieldMetadata, planSchemaMetadata } from './metadata.ts';
 import { planLongOverwrite, planOverwrite } from './overwrite.ts';
-import type { OverwriteData } from './overwrite.ts';
+import type { LongOverwriteData, OverwriteData } from './overwrite.ts';
 import { SubmittedPlan } from './submitted.ts';
 import { holdsLists, planVectorsFromLists } from './vectors-from-lists.ts';
 import type { VectorConversion } from './vectors-from-lists.ts';
@@ -50,7 +50,7 @@ export function createCommitsEngine(parts: EngineParts) {
     /** Of rows that make a new table. */
     checkMergeKeys: (on: MergeRequest['on'], schema: Schema): void => void requireKeys(on, schema, schema),
     overwrite: (data: OverwriteData) => planOverwrite(parts, data),
-    longOverwrite: (data: OverwriteData) => planLongOverwrite(parts, data),
+    longOverwrite: (data: LongOverwriteData) => planLongOverwrite(parts, data),
     addColumns: planAddColumns,
     addComputedColumns: (columns: readonly NewComputedColumn[], columnsMax: number) =>
       planAddComputedColumns(parts, columns, columnsMax),

@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import type { ArrowChunk } from '../../arrow/stream/checked-stream.ts';
+import type { Schema } from '../../model/schema.ts';
 import { isMaintenance } from '../../model/table.ts';
 import { engineCall, retryConflicts, RowsMissing } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
@@ -10,10 +11,16 @@ import { createTable, withStorageVersion, writeStream } from '../tables/write-ta
 import type { TableData, WriteOutcome } from '../tables/write-table.ts';
 import type { AppendedRows } from './append.ts';
 import type { CommitPlan, Committed, MultiCommitPlan } from './commit-plan.ts';
+import { requireFit } from './schema-fit.ts';
 
 export interface OverwriteData extends TableData {
   /** The main branch when absent. */
   readonly branch?: string | undefined;
+}
+
+export interface LongOverwriteData extends OverwriteData {
+  /** Of the streams after the first, when the rows came in several. */
+  readonly laterSchemas?: readonly Schema[];
 }
 
 /** Replaces rows and schema by those of one chunk. */
@@ -74,12 +81,13 @@ async function overwrite(
  * after the base or not at all. Then come appends, which a fence stops too. The engine's overwrite would pass one, and show
  * a part of the stream.
  */
-export function planLongOverwrite(parts: EngineParts, data: OverwriteData): MultiCommitPlan<AppendedRows> {
+export function planLongOverwrite(parts: EngineParts, data: LongOverwriteData): MultiCommitPlan<AppendedRows> {
   const { location, branch } = data;
   let base = 0;
   const transactionId = randomUUID();
   return {
     async prepare() {
+      for (const schema of data.laterSchemas ?? []) requireFit(schema, data.schema);
       base = (await parts.tables.findLatestVersion({ location, branch })) ?? 0;
       return { baseVersion: base, ...(base > 0 && { transactionId }) };
     },

@@ -3,6 +3,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { quotePath, resolveField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
+import { childFields } from '../../model/schema.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
 
 /**
@@ -37,10 +38,21 @@ function requireType(given: DataType, wanted: DataType, path: FieldPath): void {
       `The column ${quotePath(path)} has lists of ${given.length} values; the table has lists of ${wanted.length}.`,
     );
   }
-  if (isConvertible(given, wanted)) return;
-  throw unfit(
-    `The column ${quotePath(path)} has the type ${describeType(given)}; the table has ${describeType(wanted)}.`,
-  );
+  if (!isConvertible(given, wanted)) {
+    throw unfit(
+      `The column ${quotePath(path)} has the type ${describeType(given)}; the table has ${describeType(wanted)}.`,
+    );
+  }
+  const items = itemsOf(given);
+  for (const [index, { name, type }] of itemsOf(wanted).entries()) {
+    const item = items[index];
+    if (item !== undefined) requireType(item.type, type, [...path, name]);
+  }
+}
+
+/** The fields inside a list or a map, which are matched by position: their names do not matter. */
+function itemsOf(type: DataType): readonly Field[] {
+  return type.kind === 'map' ? childFields(type.entries.type) : childFields(type);
 }
 
 /** Within a family the engine converts values, and refuses those out of range. */
@@ -52,13 +64,17 @@ const FAMILIES: readonly (readonly DataType['kind'][])[] = [
 
 function isConvertible(given: DataType, wanted: DataType): boolean {
   if (given.kind === 'null') return true;
-  // The engine would truncate fractions.
-  if (given.kind === 'float' && wanted.kind === 'int') return false;
+  if (wanted.kind === 'int' && hasFractions(given)) return false;
   // JSON is stored in a binary form.
   if (given.kind === 'utf8' && wanted.kind === 'binary') return true;
   return (
     given.kind === wanted.kind || FAMILIES.some((kinds) => kinds.includes(given.kind) && kinds.includes(wanted.kind))
   );
+}
+
+/** The engine would truncate the fractions of these numbers. */
+export function hasFractions(type: DataType): boolean {
+  return type.kind === 'float' || (type.kind === 'decimal' && type.scale > 0);
 }
 
 function unknownColumn(path: FieldPath, wanted: readonly Field[]): ServiceError {

@@ -10,6 +10,7 @@ import { nameCopies } from '../updates/crossed-update.ts';
 import { refuseTypeChange } from './columns.ts';
 import type { MultiCommitPlan } from './commit-plan.ts';
 import { CommitSequence } from './commit-sequence.ts';
+import { hasFractions } from './schema-fit.ts';
 
 export interface VectorConversion {
   /** A column at the top. */
@@ -87,7 +88,13 @@ async function requireLengths(
 
 function requireNumbers(field: Field, { item }: VectorConversion['type']): void {
   const { type } = field;
-  if (type.kind === 'list' && isNumber(type.item.type) && isNumber(item.type)) return;
+  if (type.kind === 'list' && isNumber(type.item.type) && isNumber(item.type)) {
+    if (item.type.kind !== 'int' || !hasFractions(type.item.type)) return;
+    throw invalidInput(
+      `The column ${quotePath([field.name])} has the type ${describeType(type)}, which cannot become a vector of integers.`,
+      'Fractions are not converted to integers. Use a vector of floats.',
+    );
+  }
   throw invalidInput(
     `The column ${quotePath([field.name])} has the type ${describeType(type)}, which cannot become a vector.`,
     'Only lists of numbers can become vectors.',

@@ -91,11 +91,13 @@ export class Inserts {
     const { location } = table;
     const source = await spool.read(parts.flatMap(({ chunks }) => chunks));
     const schemas = parts.map(({ schema }) => schema);
-    const [schema] = schemas;
+    // An overwrite takes its columns from the first part that has rows.
+    const filled = parts.filter(({ chunks }) => chunks.some(({ rows }) => rows > 0)).map((part) => part.schema);
+    const [schema = schemas[0], ...laterSchemas] = filled;
     const plan =
       mode !== 'overwrite' || schema === undefined
         ? engine.commits.longAppend({ location, branch }, { schemas, source, replacesRows: mode === 'replace' })
-        : engine.commits.longOverwrite({ location, branch, schema, source, storageOptions });
+        : engine.commits.longOverwrite({ location, branch, schema, laterSchemas, source, storageOptions });
     const growth = measureChunks(
       parts.flatMap(({ chunks }) => chunks),
       mode,

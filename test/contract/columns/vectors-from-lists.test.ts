@@ -86,6 +86,16 @@ suite('lists become vectors', () => {
     assert.equal((await describe(made, { branch: 'side' })).fields.embedding.type.type, 'fixed_size_list');
   });
 
+  test('of whole numbers only if they are whole numbers', async () => {
+    const fractions = await tableOf([[1.5, 2.7]], new Float64());
+    const refused = await alter(fractions, { data_type: vectorOf(2, 'int8') });
+    assertRefused(refused, badRequest(/"embedding" .*cannot become a vector of integers/));
+    assert.equal((await describe(fractions)).version, fractions.version);
+    const made = await tableOf([list(1)], new Int32());
+    assert.equal((await alter(made, { data_type: vectorOf(4, 'int8') })).status, 200);
+    assert.deepEqual(await embeddings(made), [list(1)]);
+  });
+
   test('and the version before can be restored', async () => {
     const made = await tableOf([list(1)]);
     assert.equal((await alter(made, { data_type: vectorOf(4) })).status, 200);

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { Table, tableToIPC, vectorFromArray } from 'apache-arrow';
+import { Decimal, Float32, Int64, List, Struct, Table, Uint8, tableToIPC, vectorFromArray } from 'apache-arrow';
+import type { DataType } from 'apache-arrow';
 import { fixtureStream, expectedTables } from '../../support/arrow-fixtures.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer, Client } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
-import { Float64, Int32, Utf8, count, streamOf, vectorType } from '../contract-tables.ts';
+import { Float64, Int32, Utf8, count, optional, streamOf, vectorType } from '../contract-tables.ts';
 import { openRaw } from '../raw-request.ts';
 import { CODE, assertRefused, badRequest, forbidden, tableNotFound, unauthenticated } from '../refusal.ts';
 
@@ -245,6 +246,42 @@ suite('rows that do not fit', () => {
       await assertUnchanged(table, insert(table, body), badRequest(detail, CODE.schema));
     });
   }
+
+  test('are a 400 that names the items whose fractions would be cut off: in lists, vectors and structs; or the decimal', async () => {
+    const listOf = (item: DataType): List => new List(optional('item', item));
+    const structOf = (item: DataType): Struct => new Struct([optional('x', item)]);
+    const decimal = (scale: number): Decimal => new Decimal(scale, 10, 128);
+    const cases: readonly (readonly [DataType, unknown, DataType, unknown, RegExp])[] = [
+      [listOf(new Int64()), [1n], listOf(new Float64()), [1.5], /"c.item"/],
+      [vectorType(2, new Uint8()), [1, 2], vectorType(2), [1.5, 2], /"c.item"/],
+      [vectorType(2, new Uint8()), [1, 2], listOf(new Float64()), [1.5, 2], /"c.item"/],
+      [listOf(structOf(new Int32())), [{ x: 1 }], listOf(structOf(new Float32())), [{ x: 1.5 }], /"c.item.x"/],
+      [new Int64(), 1n, decimal(2), new Uint32Array([150, 0, 0, 0]), /"c" has the type decimal/],
+    ];
+    for (const [wanted, value, given, fraction, detail] of cases) {
+      const table = await server.table({ stream: streamOf({ c: { type: wanted, values: [value] } }) });
+      const rows = streamOf({ c: { type: given, values: [fraction] } });
+      await assertUnchanged(table, insert(table, rows), badRequest(detail, CODE.schema));
+    }
+  });
+
+  test('other numbers in lists, vectors and whole decimals are converted', async () => {
+    const listOf = (item: DataType): List => new List(optional('item', item));
+    const cases: readonly (readonly [DataType, unknown, DataType, unknown, unknown])[] = [
+      [vectorType(2), [1, 2], vectorType(2, new Float64()), [1.5, 2], [1.5, 2]],
+      [vectorType(2), [1, 2], listOf(new Float64()), [1.5, 2], [1.5, 2]],
+      [vectorType(2), [1, 2], listOf(new Int32()), [3, 2], [3, 2]],
+      [listOf(new Int64()), [1n], listOf(new Int32()), [7], [7]],
+      [new Int64(), 1n, new Decimal(0, 10, 128), new Uint32Array([150, 0, 0, 0]), 150],
+    ];
+    for (const [wanted, value, given, other, stored] of cases) {
+      const table = await server.table({ stream: streamOf({ c: { type: wanted, values: [value] } }) });
+      const answer = await insert(table, streamOf({ c: { type: given, values: [other] } }));
+      assert.equal(answer.status, 200, answer.text);
+      const read = await server.admin.post(`${table.at}/query`, { k: 9 }, { accept: 'application/json' });
+      assert.deepEqual(read.json.rows[1].c, stored);
+    }
+  });
 
   test('are a 400 when a column that may not be null is left out or null', async () => {
     const required = {

@@ -2,11 +2,13 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { Int64 } from 'apache-arrow';
+import type { DataType } from 'apache-arrow';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer, Client } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
-import { Int32, count, streamOf } from '../contract-tables.ts';
+import { Float64, Int32, Utf8, count, streamOf } from '../contract-tables.ts';
 import { assertRefused, badRequest, CODE, forbidden, tableNotFound, unauthenticated } from '../refusal.ts';
 
 let server: ContractServer;
@@ -86,6 +88,32 @@ suite('a multipart write', () => {
       [200, first.json.version, first.json.transaction_id],
     );
     assert.equal(await rowCount(table), 7);
+  });
+
+  test('overwrites only if all parts with rows fit the first of them', async () => {
+    const table = await server.table({ stream: sampleStream(2) });
+    const column = (type: DataType, values: readonly unknown[]) => streamOf({ n: { type, values } });
+    const send = async (...bodies: readonly Uint8Array[]): Promise<Answer> => {
+      const upload_id = await begin(table);
+      for (const body of bodies) {
+        const { status, text } = await part(table, { upload_id, mode: 'overwrite' }, body);
+        assert.equal(status, 200, text);
+      }
+      const answer = await step(table, 'complete', { upload_id });
+      await step(table, 'abort', { upload_id });
+      return answer;
+    };
+    const [whole, fraction] = [column(new Int64(), [1n]), column(new Float64(), [1.5])];
+    const empty = streamOf({ other: { type: new Utf8(), values: [] } });
+    assertRefused(await send(empty, whole, fraction), badRequest(/"n" has the type/, CODE.schema));
+    assert.equal(await rowCount(table), 2);
+    const answer = await send(empty, fraction, empty, whole);
+    assert.equal(answer.status, 200, answer.text);
+    assert.equal(await rowCount(table), 2);
+    assert.deepEqual(
+      (await server.rows(table)).map(({ n }) => n),
+      [1.5, 1],
+    );
   });
 
   test('overwrites once, with all parts', async () => {
