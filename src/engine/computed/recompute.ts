@@ -1,6 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { guardSql } from '../../guard/sql/guard-sql.ts';
-import { findVolatile } from '../../guard/volatile.ts';
+import { findVolatile } from '../../guard/sql/functions.ts';
 import type { SqlLimits } from '../../model/limits.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Schema } from '../../model/schema.ts';
