@@ -285,6 +285,22 @@ test(
     assert.ok(variables.indexOf('POD_IP') < variables.indexOf('TILTYARD_NODE_URL'));
     assert.ok('emptyDir' in template.spec.volumes.find(({ name }: { name: string }) => name === 'data'));
 
+    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-values-'));
+    const values = join(folder, 'values.yaml');
+    await writeFile(
+      values,
+      'settings: { TILTYARD_JOURNAL_KEYS_MAX: 1000000, TILTYARD_AUTH_REQUIRED: false, A: "1e3" }',
+    );
+    const set = (await render('-f', values)).get('StatefulSet').spec.template.spec.containers[0].env;
+    await rm(folder, { recursive: true, force: true });
+    for (const [name, value] of [
+      ['TILTYARD_JOURNAL_KEYS_MAX', '1000000'],
+      ['TILTYARD_AUTH_REQUIRED', 'false'],
+      ['A', '1e3'],
+    ]) {
+      assert.equal(set.find((each: { name: string }) => each.name === name).value, value);
+    }
+
     await assert.rejects(render('--set', 'cluster.enabled=true'), /needs cluster\.existingSecret/);
     await assert.rejects(
       render('--set', 'cluster.enabled=true,cluster.existingSecret=s,cluster.storageRoot=/data'),

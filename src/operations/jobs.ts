@@ -4,7 +4,7 @@ import { isPermitted } from '../model/access.ts';
 import { formatPath, quoteForMessage } from '../model/identifier.ts';
 import { notPermitted } from '../model/refusals.ts';
 import { JobBody, JobReply, ListJobsBody, ListJobsReply } from '../wire/jobs.ts';
-import { defineDatabaseOperation, json, objectReply } from './operation.ts';
+import { defineDatabaseOperation, isBelowPrefix, json, objectReply, toShownPath } from './operation.ts';
 import type { DatabaseRequest, Reply, RequestFacts } from './operation.ts';
 import type { Services } from './services.ts';
 import { cutPage, readPageSize, readPageToken, toPageToken } from './shared/pages.ts';
@@ -25,7 +25,7 @@ export const listJobs = defineDatabaseOperation({
     const { entries, page_token } = cutPage(rest, limit, ({ id, createdAt }) => toPageToken([String(createdAt), id]));
     const jobs = entries.map(({ id, subject, state, createdAt }) => ({
       job_id: id,
-      table: formatPath(subject.table, delimiter),
+      table: formatPath(toShownPath(request, subject.table), delimiter),
       job_type: subject.kind,
       state,
       created_at_millis: createdAt,
@@ -64,8 +64,10 @@ function isBehind({ id, createdAt }: JobSummary, at: number, after: string): boo
 }
 
 /** A job is shown to those who may read its table. */
-function isReadable(job: JobSummary, { caller, database }: RequestFacts): boolean {
-  return job.subject.databaseId === database.id && isPermitted(caller, 'read', database.name, job.subject.table);
+function isReadable({ subject }: JobSummary, request: RequestFacts): boolean {
+  const { caller, database } = request;
+  const isShown = subject.databaseId === database.id && isBelowPrefix(request, subject.table);
+  return isShown && isPermitted(caller, 'read', database.name, subject.table);
 }
 
 async function requireJob(request: DatabaseRequest<JobBody>, services: Services): Promise<Job> {
@@ -77,13 +79,14 @@ async function requireJob(request: DatabaseRequest<JobBody>, services: Services)
   });
 }
 
-function replyWithJob(job: Job, { delimiter }: RequestFacts): Reply {
+function replyWithJob(job: Job, request: RequestFacts): Reply {
+  const { delimiter } = request;
   const { subject, failure } = job;
   return objectReply<typeof JobReply>({
     job_id: job.id,
     job_type: subject.kind,
     job_state: job.state,
-    table: formatPath(subject.table, delimiter),
+    table: formatPath(toShownPath(request, subject.table), delimiter),
     phase: job.phase,
     cancel_requested: job.isCancelRequested,
     creation_ms: job.createdAt,

@@ -242,6 +242,11 @@ export function objectReply<Shape extends Type.TObject>(body: Sent<Type.Static<S
   return { kind: 'object', body };
 }
 
+/** Others are hidden from the request. */
+export function isBelowPrefix({ prefix }: Pick<RequestFacts, 'prefix'>, path: NamespacePath): boolean {
+  return path.length > prefix.length && prefix.every((name, index) => path[index] === name);
+}
+
 /** A path as the caller writes it: below the prefix of its request. */
 export function toShownPath({ prefix }: Pick<RequestFacts, 'prefix'>, path: NamespacePath): string[] {
   return path.slice(prefix.length);

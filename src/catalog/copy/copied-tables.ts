@@ -33,9 +33,10 @@ export const TABLES: Readonly<Record<keyof CatalogTables, CopiedTable | typeof N
   versionRemovals: { key: ['id'] },
   versionMetadata: { key: ['tableId', 'branch', 'version'] },
   heads: { key: ['tableId'] },
+  // Unfinished ones go on in the next process.
+  jobs: { key: ['id'], reset: { nodeId: '' } },
   nodes: NOT_COPIED,
   leases: NOT_COPIED,
-  jobs: NOT_COPIED,
 };
 
 export const COPIED_TABLES: readonly (CopiedTable & { readonly name: string })[] = Object.entries(TABLES).flatMap(

@@ -4,41 +4,57 @@ import type { TableLocation } from '../../model/table.ts';
 interface Reader {
   readonly table: string;
   readonly version: number;
-  readonly sinceMilliseconds: number;
+  /** On the clock of `performance.now`. */
+  usedAt: number;
 }
 
-/** An older reader no longer counts: its owner never closed it. */
-const READER_MILLISECONDS_MAX = 3_600_000;
+/** One that has been idle for longer no longer counts: its owner never closed it. */
+const IDLE_MILLISECONDS_MAX = 3_600_000;
 
 /** Results that clients are still reading. The engine opens files late, so cleanup must keep the versions they belong to. */
 export class OpenReaders {
   readonly #readers = new Set<Reader>();
+  readonly #now: () => number;
+
+  constructor(now = (): number => performance.now()) {
+    this.#now = now;
+  }
 
   /** Passes the files on; the version counts as being read until their end, or until the reader stops. */
   track(location: TableLocation, version: number, files: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
-    const release = this.hold(location, version);
-    return { [Symbol.asyncIterator]: () => releasing(files[Symbol.asyncIterator](), release) };
+    const reader = this.#add(location, version, this.#now());
+    const onUse = (): void => {
+      reader.usedAt = this.#now();
+    };
+    const release = (): void => void this.#readers.delete(reader);
+    return { [Symbol.asyncIterator]: () => releasing(files[Symbol.asyncIterator](), onUse, release) };
   }
 
   /** The version counts as being read until the returned function is called. */
   hold(location: TableLocation, version: number): () => void {
-    const reader = { table: locationKey(location), version, sinceMilliseconds: performance.now() };
-    this.#readers.add(reader);
+    const reader = this.#add(location, version, Infinity);
     return () => void this.#readers.delete(reader);
   }
 
   oldestVersion(location: TableLocation): number | undefined {
     const table = locationKey(location);
-    const since = performance.now() - READER_MILLISECONDS_MAX;
-    const open = [...this.#readers].filter((each) => each.table === table && each.sinceMilliseconds >= since);
+    const since = this.#now() - IDLE_MILLISECONDS_MAX;
+    const open = [...this.#readers].filter((each) => each.table === table && each.usedAt >= since);
     return open.length === 0 ? undefined : Math.min(...open.map(({ version }) => version));
+  }
+
+  #add(location: TableLocation, version: number, usedAt: number): Reader {
+    const reader = { table: locationKey(location), version, usedAt };
+    this.#readers.add(reader);
+    return reader;
   }
 }
 
 /** Not a generator: `return` on one that was never started does not run its `finally`. */
-function releasing(files: AsyncIterator<Buffer>, release: () => void): AsyncIterator<Buffer> {
+function releasing(files: AsyncIterator<Buffer>, onUse: () => void, release: () => void): AsyncIterator<Buffer> {
   return {
     async next() {
+      onUse();
       try {
         const next = await files.next();
         if (next.done === true) release();

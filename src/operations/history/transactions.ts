@@ -12,7 +12,7 @@ import {
   TransactionReply,
 } from '../../wire/history/transactions.ts';
 import { EmptyBody } from '../../wire/shapes.ts';
-import { defineDatabaseOperation, json, objectReply, toShownPath } from '../operation.ts';
+import { defineDatabaseOperation, isBelowPrefix, json, objectReply, toShownPath } from '../operation.ts';
 import type { DatabaseRequest, Reply, RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { readIdToken, readLimit } from '../shared/pages.ts';
@@ -95,11 +95,12 @@ export const alterTransaction = defineDatabaseOperation({
 
 /** A caller who may read a table may read its records; those of other databases are hidden. */
 export function maySee(
-  { caller, database, prefix }: Pick<RequestFacts, 'caller' | 'database' | 'prefix'>,
+  request: Pick<RequestFacts, 'caller' | 'database' | 'prefix'>,
   record: TransactionRecord,
 ): boolean {
-  const isBelow = record.path.length > prefix.length && prefix.every((name, index) => record.path[index] === name);
-  return record.databaseId === database.id && isBelow && isPermitted(caller, 'read', database.name, record.path);
+  const { caller, database } = request;
+  const isShown = record.databaseId === database.id && isBelowPrefix(request, record.path);
+  return isShown && isPermitted(caller, 'read', database.name, record.path);
 }
 
 async function requireTransaction(

@@ -51,7 +51,7 @@ async function dump(address: string): Promise<Rows> {
   return readStore(address, async (sql) => {
     const tables: Record<string, string[]> = {};
     for (const name of await listTables(sql, address)) {
-      if (['settings', 'nodes', 'leases', 'jobs'].includes(name)) continue;
+      if (['settings', 'nodes', 'leases'].includes(name)) continue;
       const { rows } = await statement<Record<string, unknown>>`select * from ${statement.table(name)}`.execute(sql);
       tables[name] = rows.map((row) => JSON.stringify(Object.entries(row).toSorted())).toSorted();
     }
@@ -114,7 +114,7 @@ test('every table of the catalog is copied, or is said not to be', async (contex
   assert.deepEqual(known.toSorted(), found);
   assert.equal(
     COPIED_TABLES.length,
-    Object.keys(TABLES).length - known.filter((name) => /^(settings|nodes|leases|jobs)$/.test(name)).length,
+    Object.keys(TABLES).length - known.filter((name) => /^(settings|nodes|leases)$/.test(name)).length,
   );
 });
 

@@ -39,6 +39,16 @@ export async function fillCatalog(catalog: Catalog): Promise<void> {
   await catalog.quotas.set(`database:${databaseId}`, { rows: 10, requestsPerSecond: 5 });
   const webhook = { databaseId, url: 'https://example.com', secret: 's', createdBy: 'key:1', cursor: '', scope: {} };
   await catalog.webhooks.create(webhook, 1);
+  const subject = {
+    kind: 'backfill',
+    databaseId,
+    tableId: published.id,
+    table: published.path,
+    caller: 'key:k',
+    spec: {},
+  };
+  const running = { state: 'IN_PROGRESS', phase: 'computing', isCancelRequested: false } as const;
+  await catalog.jobs.save({ id: 'j1', subject, ...running, createdAt: NOW }, 10);
   await catalog.sizes.set(published.id, { rows: 3, bytes: 400 }, 1);
   await signingKeys.rotate({ id: 's1', jwk: '{"kty":"OKP"}' });
   await signingKeys.rotate({ id: 's2', jwk: '{"kty":"EC"}' });

@@ -331,6 +331,28 @@ suite('x-lancedb-database-prefix', () => {
     assertRefused(await server.admin.arrow(at('t', 'create'), sampleStream(), nowhere), namespaceNotFound);
   });
 
+  test('shows the jobs of tables below it, by their names from there', async () => {
+    const [inside, outside] = [server.name(), server.name()];
+    const jobs = [];
+    for (const [id, headers] of [
+      [inside, PREFIX],
+      [outside, {}],
+    ] as const) {
+      await server.table({ id, headers });
+      const { json } = await server.admin.post(at(id, 'create_index'), { column: 'id', index_type: 'BTREE' }, headers);
+      jobs.push(json.job_id);
+    }
+    const listed = (await server.admin.post('/v1/jobs/list', {}, PREFIX)).json.jobs;
+    assert.deepEqual(
+      listed.map(({ table, job_id }: { table: string; job_id: string }) => [table, job_id]),
+      [[inside, jobs[0]]],
+    );
+    const described = await server.admin.post('/v1/jobs/describe', { job_id: jobs[0] }, PREFIX);
+    assert.equal(described.json.table, inside);
+    assert.equal((await server.admin.post('/v1/jobs/describe', { job_id: jobs[1] }, PREFIX)).status, 404);
+    await server.admin.post(at(inside, 'drop'), {}, PREFIX);
+  });
+
   test('gives no right that the path does not', async () => {
     await server.table({ id: 'sales$north$secret' });
     const caller = await server.caller('owner', ['secret']);

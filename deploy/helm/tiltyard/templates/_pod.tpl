@@ -66,7 +66,7 @@ spec:
         {{- end }}
         {{- range $name, $value := .Values.settings }}
         - name: {{ $name }}
-          value: {{ $value | quote }}
+          value: {{ ternary $value (toJson $value) (kindIs "string" $value) | quote }}
         {{- end }}
         {{- with .Values.extraEnv }}
         {{- toYaml . | nindent 8 }}
