@@ -56,10 +56,12 @@ interface RoutedRequest {
 /** The pipeline of a request: execute the operation, then send its reply, or the refusal. */
 export async function handleRequest(routed: RoutedRequest, http: HttpDependencies): Promise<void> {
   const { context } = routed;
+  const isRead = toWorkClass(routed.operation) === 'read';
   let reply: WholeReply | StreamedReply;
   let failure: ServiceError | undefined;
   try {
-    reply = await bufferReply(toHttpReply(await executeOrForward(routed, http), context.requestId), http);
+    const decided = toHttpReply(await executeOrForward(routed, http), context.requestId);
+    reply = await bufferReply(decided, { isRead }, http);
     if (reply.response !== undefined && !isStreamed(reply)) await sendWrite(context, reply, reply.response, http);
   } catch (error) {
     failure = toPublicError(error);

@@ -1,5 +1,6 @@
 import Fastify from 'fastify';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { ServiceError } from '../errors/service-error.ts';
 import { endsWithin } from '../model/time/ends-within.ts';
@@ -37,6 +38,7 @@ export async function createHttpServer(options: HttpSettings) {
   server.on('request', (_request, response) => {
     responses.begin();
     response.once('close', () => responses.end());
+    response.once('prefinish', () => disconnectIdleReader(response, settings.limits.http.bodyIdleSeconds));
   });
   const connections = new Connections(settings.limits.http.connectionsMax, (count) =>
     telemetry.emit({ kind: 'connections-refused', count }),
@@ -65,6 +67,14 @@ export async function createHttpServer(options: HttpSettings) {
       await fastify.close();
     },
   };
+}
+
+/** A client that stops reading must not keep the end of its reply in memory for ever. Node closes its connection. */
+function disconnectIdleReader(response: ServerResponse, idleSeconds: number): void {
+  if (response.writableLength === 0) return;
+  response.setTimeout(idleSeconds * 1000);
+  // Before the listener of node, which sets the time-out of an idle connection.
+  response.prependOnceListener('finish', () => response.setTimeout(0));
 }
 
 function createFastify(settings: RouteSettings & Pick<HttpSettings, 'tls'>): FastifyInstance {

@@ -20,6 +20,8 @@ export interface SendDependencies {
 interface StreamBody {
   readonly first: readonly Uint8Array[];
   readonly rest: AsyncIterator<Uint8Array>;
+  /** Of all of it, if that is known. */
+  readonly length?: number;
 }
 
 export type WholeReply = Omit<HttpReply, 'body'> & { readonly body: string | Uint8Array };
@@ -28,9 +30,20 @@ export type StreamedReply = Omit<HttpReply, 'body'> & { readonly body: StreamBod
 /** A reply up to this size is sent whole, with its length, in one write. */
 const WHOLE_BYTES_MAX = 64 * 1024;
 
-/** Until this has resolved, a failure can still become an error reply. */
-export async function bufferReply(reply: HttpReply, http: SendDependencies): Promise<WholeReply | StreamedReply> {
-  const { body: given } = reply;
+/** A client that takes longer for each of them than the idle time-out reads too slowly. */
+const PIECE_BYTES = 1024 * 1024;
+
+/**
+ * Until this has resolved, a failure can still become an error reply. The text of a write is always sent whole: it cannot
+ * be refused any more.
+ */
+export async function bufferReply(
+  reply: HttpReply,
+  { isRead }: { readonly isRead: boolean },
+  http: SendDependencies,
+): Promise<WholeReply | StreamedReply> {
+  const isLargeText = isRead && typeof reply.body === 'string' && reply.body.length > WHOLE_BYTES_MAX;
+  const given = isLargeText ? Buffer.from(reply.body) : reply.body;
   if (typeof given === 'string') return { ...reply, body: given };
   if (reply.isLive === true && !(given instanceof Uint8Array)) {
     return { ...reply, body: { first: [], rest: given[Symbol.asyncIterator]() } };
@@ -62,7 +75,10 @@ export async function buffer(pieces: AsyncIterable<Uint8Array>): Promise<Buffer 
 /** A slow client must not keep a large reply in memory for ever. */
 function asStream(bytes: Uint8Array): Uint8Array | StreamBody {
   if (bytes.length <= WHOLE_BYTES_MAX) return bytes;
-  return { first: [bytes], rest: { next: async () => ({ done: true, value: undefined }) } };
+  const { length } = bytes;
+  const first: Uint8Array[] = [];
+  for (let at = 0; at < length; at += PIECE_BYTES) first.push(bytes.subarray(at, at + PIECE_BYTES));
+  return { first, rest: { next: async () => ({ done: true, value: undefined }) }, length };
 }
 
 /** Evicts a client that reads its reply slowly, if one more would be too many. */
@@ -140,8 +156,8 @@ export async function sendStream(
   http: Omit<SendDependencies, 'services'>,
 ): Promise<StreamOutcome> {
   const { response } = context;
-  const { first, rest } = reply.body;
-  writeHead(context, reply, http);
+  const { first, rest, length } = reply.body;
+  writeHead(context, reply, http, length);
   // The pieces of a live reply are small, and it holds no memory that others wait for.
   const client = reply.isLive === true ? undefined : http.load.slowReaders.track(() => void response.destroy());
   if (reply.isLive === true && context.message.method === 'HEAD') {

@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { request } from 'node:http';
+import { Agent, request } from 'node:http';
 import type { ClientRequest, IncomingMessage } from 'node:http';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { buffer } from 'node:stream/consumers';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sampleStream } from '../../support/arrow-tables.ts';
+import { eventually } from '../../support/eventually.ts';
 import { ContractServer } from '../contract-server.ts';
 import { Int32, Utf8, count, streamOf } from '../contract-tables.ts';
 import { holdUpload, openRaw, readAnswer, sendRaw } from '../raw-request.ts';
@@ -33,11 +35,15 @@ async function openSlowUpload(server: ContractServer, name: string): Promise<Cli
   return sent;
 }
 
-/** A query with a large result of which the client takes only the beginning. */
-async function openSlowReader(server: ContractServer, at: string): Promise<IncomingMessage> {
-  const sent = openRaw(server.url, { path: `${at}/query`, headers: JSON_TYPE });
+/** A request with a large reply of which the client takes only the beginning. */
+async function openSlowReader(
+  server: ContractServer,
+  path: string,
+  { body = {}, agent }: { readonly body?: object; readonly agent?: Agent } = {},
+): Promise<IncomingMessage> {
+  const sent = openRaw(server.url, { path, headers: JSON_TYPE, ...(agent === undefined ? {} : { agent }) });
   sent.on('error', () => undefined);
-  sent.end('{}');
+  sent.end(JSON.stringify(body));
   const [message]: IncomingMessage[] = await once(sent, 'response');
   assert.ok(message?.statusCode === 200);
   message.on('error', () => undefined);
@@ -140,7 +146,7 @@ test('when all large replies are taken slowly, the slowest taker makes way for t
   const { at } = await server.table({
     stream: streamOf({ id: { type: new Int32(), values: count(4000) }, word: { type: new Utf8(), values: words } }),
   });
-  const slow = await openSlowReader(server, at);
+  const slow = await openSlowReader(server, `${at}/query`);
   const early = await server.admin.post(`${at}/query`, {});
   assertRefused(early, { ...BUSY, detail: /already sending 1 large/ });
   assert.equal((await server.admin.post(`${at}/query`, { k: 1 })).status, 200, 'a small reply needs no such place');
@@ -151,6 +157,57 @@ test('when all large replies are taken slowly, the slowest taker makes way for t
   slow.resume();
   await broken;
   assert.equal(slow.complete, false, 'half a reply must not look like a whole one');
+});
+
+/** More than the buffers of a connection take. */
+const LARGE_PROPERTIES = Object.fromEntries(count(14).map((each) => [`p${each}`, 'x'.repeat(1024 * 1024)]));
+
+test('a large JSON reply needs a place among the large replies until it is read, or its client disconnected', async (t) => {
+  const server = await start(t, ['--http-streams-max=1', '--http-slow-seconds=60', '--http-body-idle-seconds=3']);
+  const created = await server.admin.post('/v1/namespace/n/create', { properties: LARGE_PROPERTIES });
+  assert.equal(created.status, 200, 'a write is never refused for its reply');
+  const describe = async () => server.admin.post('/v1/namespace/n/describe', {});
+  const whole = await describe();
+  assert.deepEqual(whole.json.properties, LARGE_PROPERTIES);
+  assert.equal(whole.headers.get('content-length'), String(Buffer.byteLength(whole.text)));
+  const slow = await openSlowReader(server, '/v1/namespace/n/describe');
+  const early = await describe();
+  assert.ok(early.status === 503, 'the only place is taken');
+  assertRefused(early, { ...BUSY, detail: /already sending 1 large/ });
+  await eventually(async () => (await describe()).status === 200);
+  const broken = new Promise((resolve) => slow.once('error', resolve).once('close', resolve));
+  slow.resume();
+  await broken;
+  assert.equal(slow.complete, false);
+});
+
+test('a client that never reads the reply of its write is disconnected, and one that is late is not', async (t) => {
+  const server = await start(t, ['--http-body-idle-seconds=1']);
+  const body = { properties: LARGE_PROPERTIES };
+  // Each on a connection of its own: those that `fetch` keeps vary.
+  const connections = async (): Promise<number> => {
+    const { text } = await sendRaw(server.url, { method: 'GET', path: '/metrics' });
+    return Number(/^tiltyard_connections (\d+)$/m.exec(text)?.[1]);
+  };
+  const before = await connections();
+  const slow = await openSlowReader(server, '/v1/namespace/slow/create', { body });
+  await eventually(async () => (await connections()) === before);
+  const broken = new Promise((resolve) => slow.once('error', resolve).once('close', resolve));
+  slow.resume();
+  await broken;
+  assert.equal(slow.complete, false);
+
+  const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+  t.after(() => agent.destroy());
+  const late = await openSlowReader(server, '/v1/namespace/late/create', { body, agent });
+  await buffer(late);
+  assert.ok(late.complete);
+  // Longer than a client may stop reading: a connection that is only quiet stays open.
+  await sleep(2500);
+  const next = openRaw(server.url, { method: 'GET', path: '/v1/tables', agent });
+  next.end();
+  assert.equal((await readAnswer(next)).status, 200);
+  assert.ok(next.reusedSocket);
 });
 
 test('a caller who floods the queue does not keep another one waiting', async (t) => {
