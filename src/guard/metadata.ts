@@ -55,6 +55,11 @@ export function guardMetadata(entries: Entries, field: string, limits: MetadataL
 
 export function guardProperties(properties: Entries, field: string, limits: MetadataLimits): void {
   checkSize(properties, field, limits, limits.propertiesMax);
+  const total = Object.entries(properties).flat().join('');
+  const bytes = Buffer.byteLength(total);
+  if (bytes <= limits.propertiesBytesMax) return;
+  const allowed = formatByteLimit(limits.propertiesBytesMax);
+  throw invalidInput(`${field} has ${formatCount(bytes)} bytes in total; at most ${allowed} are allowed.`);
 }
 
 /** Of a version: bounded as a whole, because replies list many of them. */
@@ -63,9 +68,9 @@ export function guardVersionMetadata(metadata: Readonly<Record<string, string>>,
   requireBytes(Object.entries(metadata).flat().join(''), limits.versionBytesMax, 'metadata');
 }
 
-/** As `guardProperties`, of a table: one of them switches something. */
-export function guardTableProperties(properties: Entries, limits: MetadataLimits): void {
-  guardProperties(properties, 'properties', limits);
+/** As `guardProperties`, of a table: one of them switches something. Those that it has already count, too. */
+export function guardTableProperties(properties: Entries, limits: MetadataLimits, present: Entries = {}): void {
+  guardProperties({ ...present, ...properties }, 'properties', limits);
   const own = Object.keys(properties).find((key) => key === VIEW_PROPERTY || key === VIEW_STATE_PROPERTY);
   if (own !== undefined) {
     const hint = 'Create a materialized view: its properties are set automatically.';

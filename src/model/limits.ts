@@ -175,6 +175,7 @@ export const LIMITS = {
     keyBytesMax: bytes(KiB, [1, MiB], 'Longest key of metadata and of properties.'),
     valueBytesMax: bytes(MiB, [1, 64 * MiB], 'Longest value of metadata and of properties.'),
     propertiesMax: integer(1000, [1, 100_000], 'Maximum number of properties of a table or namespace.'),
+    propertiesBytesMax: bytes(2 * MiB, [1, 64 * MiB], 'Largest total of the properties of a table or namespace.'),
     versionBytesMax: bytes(8 * KiB, [1, MiB], 'Largest metadata of a version that an external writer commits.'),
   },
   engine: {
@@ -239,11 +240,7 @@ export const LIMITS = {
   },
   index: {
     partitionsMax: integer(65_536, [1, 1_000_000], 'Maximum number of partitions of a vector index.'),
-    sampleRateMax: integer(
-      65_536,
-      [1, 1_000_000],
-      'Maximum sample rate (rows per partition) for training a vector index.',
-    ),
+    sampleRateMax: integer(65_536, [1, 1_000_000], 'Maximum sample rate (rows per partition) of a vector index.'),
     iterationsMax: integer(1000, [1, 100_000], 'Maximum number of training iterations of a vector index.'),
     mMax: integer(256, [1, 4096], 'Maximum number of neighbours (m) in the graph of an HNSW index.'),
     efConstructionMax: integer(

@@ -42,5 +42,6 @@ export const metadataLimits: MetadataLimits = {
   keyBytesMax: 64,
   valueBytesMax: 256,
   propertiesMax: 4,
+  propertiesBytesMax: 300,
   versionBytesMax: 512,
 };

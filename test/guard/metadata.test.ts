@@ -2,7 +2,13 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import fc from 'fast-check';
 import { ServiceError } from '../../src/errors/service-error.ts';
-import { guardMetadata, guardProperties, guardVersionMetadata, guardStorageOptions } from '../../src/guard/metadata.ts';
+import {
+  guardMetadata,
+  guardProperties,
+  guardStorageOptions,
+  guardTableProperties,
+  guardVersionMetadata,
+} from '../../src/guard/metadata.ts';
 import { metadataLimits } from './limits.ts';
 
 describe('guardMetadata', () => {
@@ -51,6 +57,16 @@ describe('guardProperties', () => {
     const many = { a: '', b: '', c: '', d: '', e: '' };
     const error = refused(() => guardProperties(many, 'properties', metadataLimits));
     assert.equal(error.message, 'properties has 5 entries; at most 4 are allowed.');
+  });
+
+  it('bounds the bytes of all keys and values together, and counts those that a table has already', () => {
+    const present = { a: 'x'.repeat(250) };
+    guardTableProperties({ b: 'x'.repeat(48) }, metadataLimits, present);
+    guardTableProperties({ a: 'é'.repeat(100) }, metadataLimits, present);
+    const error = refused(() => guardTableProperties({ b: 'x'.repeat(49) }, metadataLimits, present));
+    assert.equal(error.message, 'properties has 301 bytes in total; at most 300 bytes are allowed.');
+    const many = { b: '', c: '', d: '', e: '' };
+    assert.match(refused(() => guardTableProperties(many, metadataLimits, present)).message, /5 entries; at most 4/);
   });
 });
 

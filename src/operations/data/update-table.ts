@@ -22,7 +22,7 @@ export const updateTable = defineTableOperation({
     const { limits } = services;
     const assignments = readAssignments(body, limits.sql);
     const predicate = readSql('predicate', body.predicate, limits.sql);
-    if (body.properties !== undefined) guardTableProperties(body.properties, limits.metadata);
+    if (body.properties !== undefined) guardTableProperties(body.properties, limits.metadata, table.properties);
 
     const target = { location: table.location, branch: body.branch };
     const { commits } = services.engine;

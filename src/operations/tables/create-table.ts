@@ -135,6 +135,8 @@ async function overwrite(
   settings: CreateSettings,
   services: Services,
 ): Promise<Reply> {
+  const { properties: given } = settings;
+  if (given !== undefined) guardTableProperties(given, services.limits.metadata, table.properties);
   const shown = { location: locationUri(table.location), storage_options: settings.shownOptions };
   const result = await services.writes.insert(
     {
@@ -142,8 +144,8 @@ async function overwrite(
       recordedAs: 'overwrite_table',
       mode: 'overwrite',
       storageOptions: settings.storageOptions,
-      properties: settings.properties,
-      toFields: () => ({ ...shown, properties: { ...table.properties, ...settings.properties } }),
+      properties: given,
+      toFields: () => ({ ...shown, properties: { ...table.properties, ...given } }),
     },
     await request.openStream(),
   );

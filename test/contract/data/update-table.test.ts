@@ -532,6 +532,26 @@ suite('the properties of an update', () => {
       await assertUnchanged(table, { updates: [['price', '0']], properties }, badRequest(/properties/));
     }
   });
+
+  test('are bounded in total, with those that the table has already, however many requests send them', async () => {
+    const table = await server.table();
+    const send = async (key: string) =>
+      update(table, { updates: [['id', 'id']], properties: { [key]: 'x'.repeat(900_000) } });
+    for (const key of ['a', 'b']) assert.equal((await send(key)).status, 200);
+    const refused = await send('c');
+    assert.equal(refused.status, 400);
+    assertRefused(refused, badRequest(/properties has 2,700,003 bytes in total; at most 2 MiB are allowed/));
+    const query = { mode: 'overwrite', properties: JSON.stringify({ d: 'x'.repeat(20_000) }) };
+    const overwrite = async () =>
+      server.admin.arrow(`${table.at}/create?${String(new URLSearchParams(query))}`, sampleStream(1));
+    assert.equal((await overwrite()).status, 200);
+    assert.equal((await send('a')).status, 200, 'a property may be replaced');
+    const full = { updates: [['id', 'id']], properties: { e: 'x'.repeat(270_000) } };
+    assert.equal((await update(table, full)).status, 200);
+    query.properties = JSON.stringify({ f: 'x'.repeat(20_000) });
+    const { status, json } = await overwrite();
+    assert.deepEqual([status, json.code], [400, CODE.invalidInput]);
+  });
 });
 
 suite('updates of one table that come at once', () => {

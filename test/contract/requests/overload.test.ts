@@ -163,7 +163,8 @@ test('when all large replies are taken slowly, the slowest taker makes way for t
 const LARGE_PROPERTIES = Object.fromEntries(count(14).map((each) => [`p${each}`, 'x'.repeat(1024 * 1024)]));
 
 test('a large JSON reply needs a place among the large replies until it is read, or its client disconnected', async (t) => {
-  const server = await start(t, ['--http-streams-max=1', '--http-slow-seconds=60', '--http-body-idle-seconds=3']);
+  const flags = ['--http-streams-max=1', '--http-slow-seconds=60', '--http-body-idle-seconds=3'];
+  const server = await start(t, [...flags, '--metadata-properties-bytes-max=16MiB']);
   const created = await server.admin.post('/v1/namespace/n/create', { properties: LARGE_PROPERTIES });
   assert.equal(created.status, 200, 'a write is never refused for its reply');
   const describe = async () => server.admin.post('/v1/namespace/n/describe', {});
@@ -182,7 +183,7 @@ test('a large JSON reply needs a place among the large replies until it is read,
 });
 
 test('a client that never reads the reply of its write is disconnected, and one that is late is not', async (t) => {
-  const server = await start(t, ['--http-body-idle-seconds=1']);
+  const server = await start(t, ['--http-body-idle-seconds=1', '--metadata-properties-bytes-max=16MiB']);
   const body = { properties: LARGE_PROPERTIES };
   // Each on a connection of its own: those that `fetch` keeps vary.
   const connections = async (): Promise<number> => {
