@@ -43,6 +43,7 @@ function nameOf({ host, port }: Config): string {
 }
 
 interface ForwarderParts extends Pick<JoinParts, 'catalog' | 'nodeId'> {
+  readonly leases: TableLeases | undefined;
   readonly writes: Writes;
   readonly metrics: Metrics;
   readonly tracer: RequestSpans | undefined;
@@ -51,13 +52,14 @@ interface ForwarderParts extends Pick<JoinParts, 'catalog' | 'nodeId'> {
 /** Only with an address of this node can there be others. */
 export function openForwarder(
   { node, limits }: Config,
-  { nodeId, catalog, writes, metrics, tracer }: ForwarderParts,
+  { nodeId, leases, catalog, writes, metrics, tracer }: ForwarderParts,
 ): Forwarder | undefined {
   const { secret, leaseSeconds, forwardsMax } = node;
-  if (nodeId === undefined || secret === undefined) return undefined;
+  if (nodeId === undefined || leases === undefined || secret === undefined) return undefined;
   return new Forwarder({
     catalog,
     locate: async (table, options) => writes.locate(table, options),
+    hold: (table) => leases.hold(table.id),
     nodeId,
     secret,
     leaseSeconds,

@@ -110,7 +110,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   await lock.acquireDatabases(catalog, telemetry);
   const writes = open.add(await openWrites(config, outside, { ...observed, catalog, engine, storages, leases }));
   const forwarder = open.add(
-    openForwarder(config, { nodeId, catalog, writes, metrics: observed.metrics, tracer: observed.exported?.tracer }),
+    openForwarder(config, { ...observed, nodeId, leases, catalog, writes, tracer: observed.exported?.tracer }),
   );
   connectMembership({ membership, forwarder, catalog, engine, writes });
   const authSettings = { ...config.auth, ownIssuer: issuerUrl };

@@ -10,16 +10,17 @@ const POLL_MILLISECONDS = 20;
  * that are running are still waited for. What is left then is abandoned: it has committed nothing.
  */
 export async function finishWork(parts: AppParts, drainSeconds: number): Promise<void> {
-  const { load, jobs, maintenance, writes, writeGate, leases } = parts;
+  const { load, jobs, maintenance, writes, writeGate, leases, forwarder } = parts;
   void maintenance.close();
   parts.viewSchedule.close();
   // Listeners go on at another node, or after the restart, behind the last event that they got.
   parts.commitFeed.close();
   void parts.webhooks.close();
   jobs.handOver();
-  // The tables of this node go to others as soon as its writes have ended; long reads may go on. Without the catalog, they
-  // go to others when its lease ends.
-  const released = leases?.release(async () => whenNothingIsWritten(writes)).catch(() => {});
+  // The tables of this node go to others, if there may be any, as soon as its writes have ended; long reads may go on.
+  // Without the catalog, they go to others when its lease ends.
+  const released =
+    forwarder === undefined ? undefined : leases?.release(async () => whenNothingIsWritten(writes)).catch(() => {});
   const finished = Promise.all([load.inFlight.whenIdle().then(async () => jobs.drain()), released]);
   if (await endsWithin(drainSeconds, finished)) return;
   writeGate.close('the server has restarted');

@@ -33,8 +33,12 @@ export class TableLeases implements Coordination {
   readonly #others = new LRUCache<string, Owner>({ max: KNOWN_MAX, ttl: REMEMBERED_MILLISECONDS });
   /** Concurrent writes of a table share one query. */
   readonly #taking = new Map<string, Promise<Owner | Ownership>>();
+  /** How many requests that may write to a table, by its id, have not ended. */
+  readonly #writers = new Map<string, number>();
   /** Once this node shuts down: resolves when other nodes may take its tables. */
   #released: Promise<void> | undefined;
+  /** Once this node shuts down: other nodes may take what it has kept for requests that have ended meanwhile. */
+  #onUnused: (() => Promise<void>) | undefined;
 
   constructor(catalog: Pick<Catalog, 'leases' | 'nodes'>, nodeId: string, telemetry: Telemetry) {
     this.#catalog = catalog;
@@ -100,20 +104,43 @@ export class TableLeases implements Coordination {
     this.#others.clear();
   }
 
+  /**
+   * A request that may write to the table has begun, though its body may still be arriving; the function returned ends it.
+   * At a shutdown, tables of such requests stay with this node until they have ended.
+   */
+  hold(tableId: string): () => void {
+    if (this.#released !== undefined) return () => {};
+    this.#writers.set(tableId, (this.#writers.get(tableId) ?? 0) + 1);
+    return () => {
+      const left = (this.#writers.get(tableId) ?? 1) - 1;
+      if (left > 0) {
+        this.#writers.set(tableId, left);
+        return;
+      }
+      this.#writers.delete(tableId);
+      // What stays is free when this node has left.
+      this.#onUnused?.().catch(() => {});
+    };
+  }
+
   /** For a shutdown: new writes wait until those that run have ended, and then go to other nodes. */
   async release(whenIdle: () => Promise<void>): Promise<void> {
-    this.#released ??= this.#releaseWhen(whenIdle);
+    this.#released ??= this.#releaseUnused(whenIdle);
+    this.#onUnused ??= async () => this.#releaseUnused(whenIdle);
     await this.#released;
   }
 
-  async #releaseWhen(whenIdle: () => Promise<void>): Promise<void> {
+  async #releaseUnused(whenIdle: () => Promise<void>): Promise<void> {
     await whenIdle();
-    await this.#catalog.leases.releaseAll();
-    this.#ours.clear();
+    const kept = new Set(this.#writers.keys());
+    await this.#catalog.leases.releaseAll([...kept]);
+    const unused = [...this.#ours.keys()].filter((tableId) => !kept.has(tableId));
+    for (const tableId of unused) this.#ours.delete(tableId);
   }
 
-  async #locateAfterRelease(tableId: string, released: Promise<void>): Promise<Owner> {
+  async #locateAfterRelease(tableId: string, released: Promise<void>): Promise<Owner | undefined> {
     await released;
+    if (this.#ours.has(tableId)) return undefined;
     const { leases, nodes } = this.#catalog;
     const holder = await leases.find(tableId);
     if (holder !== undefined) return holder;

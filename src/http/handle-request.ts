@@ -70,7 +70,7 @@ export async function handleRequest(routed: RoutedRequest, http: HttpDependencie
   if (isStreamed(reply)) {
     // A slow client must not keep the slot from other requests.
     context.slot?.();
-    if (reply.isLive === true) context.releaseQuotas();
+    if (reply.isLive === true) context.releaseHeld();
     const outcome = await sendStream(context, reply, http);
     failure = outcome.failure === undefined ? undefined : toPublicError(outcome.failure);
     context.finish(reply.status, outcome.bytes, failure);
@@ -127,7 +127,7 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
   const isCounted = http.forwarder?.isForwarded(message) !== true;
   // A page has no credential of its reader's, but needs none here.
   if (caller.kind === 'anonymous' && isCounted) requireOwnPage(message, http);
-  if (isCounted) context.holdQuota(enterCaller(caller, work, context, http));
+  if (isCounted) context.holdUntilEnd(enterCaller(caller, work, context, http));
   const readsJson = isJsonRead(operation, message);
   const admissionRequest = { work, caller: caller.id, signal };
   if (readsJson) shedLoad(routed, admissionRequest, http);
@@ -135,7 +135,7 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
   const database = operation.target === 'server' ? undefined : await findDatabase(routed, caller, http);
   context.database = database?.name;
   if (isCounted && database !== undefined && isVisible(caller, database.name, [])) {
-    context.holdQuota(http.load.quotas.enterDatabase(database, work, context.response));
+    context.holdUntilEnd(http.load.quotas.enterDatabase(database, work, context.response));
   }
 
   const { query, queryLists } = readQueryValues(message.url ?? '', operation.query, dialect);

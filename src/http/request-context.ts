@@ -60,7 +60,7 @@ export class RequestContext {
   /** On the clock of `performance.now`. */
   readonly startedAt: number;
   #lease: MemoryLease | undefined;
-  #quotas: ReleaseSlot[] | undefined;
+  #held: ReleaseSlot[] | undefined;
   #disconnected: AbortController | undefined;
 
   constructor(options: RequestContextOptions, dependencies: ContextDependencies) {
@@ -82,21 +82,21 @@ export class RequestContext {
   }
 
   /** Released when the request has ended, also if its reply is streamed. */
-  holdQuota(release: ReleaseSlot | undefined): void {
-    if (release !== undefined) (this.#quotas ??= []).push(release);
+  holdUntilEnd(release: ReleaseSlot | undefined): void {
+    if (release !== undefined) (this.#held ??= []).push(release);
   }
 
   /** A reply without an end must not keep others of its caller waiting. */
-  releaseQuotas(): void {
-    for (const release of this.#quotas ?? []) release();
-    this.#quotas = undefined;
+  releaseHeld(): void {
+    for (const release of this.#held ?? []) release();
+    this.#held = undefined;
   }
 
   /** Before the request is executed anew. */
   restart(): void {
     this.slot?.();
     this.slot = undefined;
-    this.releaseQuotas();
+    this.releaseHeld();
     this.isFromMemory = false;
   }
 
@@ -120,7 +120,7 @@ export class RequestContext {
     const { operation } = this.#options;
     const { load, services } = this.#dependencies;
     this.slot?.();
-    this.releaseQuotas();
+    this.releaseHeld();
     this.#lease?.close();
     load.inFlight.end();
     services.telemetry.emit({

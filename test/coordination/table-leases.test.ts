@@ -7,6 +7,7 @@ import type { TableRecord } from '../../src/model/table.ts';
 import { TableLeases } from '../../src/coordination/table-leases.ts';
 import type { TelemetryEvent } from '../../src/telemetry/events.ts';
 import { createTable, openNode, temporaryFile } from '../catalog/temporary-catalog.ts';
+import { eventually } from '../support/eventually.ts';
 
 const LEASE = { leaseMilliseconds: 60_000, name: 'machine', address: 'http://node', release: '1.2.3' };
 
@@ -35,6 +36,22 @@ suite('the leases of a node', () => {
     assert.equal(a.leases.held, 0);
     await b.leases.own(table);
     assert.deepEqual([a.events, b.events], [[], []]);
+  });
+
+  test('stay with it at a shutdown while a request that may write to the table has not ended', async (t) => {
+    const { a, b, table } = await openLeases(t);
+    await a.leases.own(table);
+    const ends = [a.leases.hold(table.id), a.leases.hold(table.id)];
+    await a.leases.release(async () => {});
+    assert.equal((await b.leases.locate(table))?.nodeId, 'a');
+    assert.equal(await a.leases.locate(table), undefined);
+    assert.equal((await a.leases.own(table)).epoch, 1);
+    for (const end of ends) {
+      assert.equal((await b.leases.locate(table))?.nodeId, 'a');
+      end();
+    }
+    await eventually(async () => (await b.leases.locate(table)) === undefined);
+    assert.equal(a.leases.held, 0);
   });
 
   test('that it takes over from a silent one are reported, with the former holder', async (t) => {

@@ -65,11 +65,12 @@ export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now 
       return { nodeId: row.nodeId, address: row.address ?? undefined };
     },
 
-    /** Any other node may take the tables of this one. */
-    async releaseAll(): Promise<void> {
-      await append(async (sql) =>
-        sql.updateTable('leases').set({ nodeId: null }).where('nodeId', '=', ownId).execute(),
-      );
+    /** Any other node may take the tables of this one, apart from those that it keeps. */
+    async releaseAll(kept: readonly string[] = []): Promise<void> {
+      await append(async (sql) => {
+        const release = sql.updateTable('leases').set({ nodeId: null }).where('nodeId', '=', ownId);
+        await (kept.length === 0 ? release : release.where('tableId', 'not in', kept)).execute();
+      });
     },
 
     mayFormerRun: async (tableId: string) => read(async (sql) => mayFormerRun(sql, tableId)),

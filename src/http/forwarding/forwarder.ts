@@ -24,6 +24,8 @@ export interface ForwarderSettings {
   readonly catalog: Pick<Catalog, 'leases'>;
   /** The node that may write to a table, when it is another one. */
   readonly locate: (table: TableRecord, options: LocateOptions) => Promise<Owner | undefined>;
+  /** A request that may write to the table has begun; the function returned ends it. */
+  readonly hold: (table: TableRecord) => () => void;
   /** Called after every attempt. */
   readonly onAttempt: (outcome: 'done' | ForwardFailure, milliseconds: number) => void;
   /** Of the span of the running request, if it is traced. */
@@ -84,7 +86,8 @@ export class Forwarder {
    * is never sent twice: when it may have reached its owner and no reply came back, the caller learns just that.
    */
   async forward(context: RequestContext, table: TableRecord, body: ForwardedBody): Promise<Reply | undefined> {
-    const { locate, leaseSeconds, onAttempt } = this.#settings;
+    const { locate, hold, leaseSeconds, onAttempt } = this.#settings;
+    context.holdUntilEnd(hold(table));
     const startedAt = performance.now();
     const deadline = startedAt + (2 * leaseSeconds + TAKEOVER_SECONDS) * 1000;
     const hasHopped = this.isForwarded(context.message);

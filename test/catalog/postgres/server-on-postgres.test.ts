@@ -7,10 +7,14 @@ import { before, suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import { Client } from '../../support/client.ts';
+import { eventually } from '../../support/eventually.ts';
+import { ShownMetrics } from '../../support/metrics.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import type { TestPostgres } from '../../support/postgres.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { ADMIN_KEY } from '../../support/server.ts';
 import { startServerProcess } from '../../support/server-process.ts';
+import { uploadSlowly } from '../../support/slow-upload.ts';
 
 suite('a server whose catalog is in PostgreSQL', { skip: withoutPostgres }, () => {
   let postgres: TestPostgres;
@@ -42,6 +46,30 @@ suite('a server whose catalog is in PostgreSQL', { skip: withoutPostgres }, () =
     assert.equal((await later.arrow('/v1/table/items/insert', sampleStream(1))).status, 200);
     assert.equal((await later.post('/v1/table/items/count_rows', {})).json, 8);
     assert.equal(existsSync(join(folder, 'tiltyard.db')), false);
+  });
+
+  test('takes in an upload that is arriving when it is stopped', async (context) => {
+    const env = { TILTYARD_CATALOG_URL: await postgres.createDatabase() };
+    const server = await startServerProcess(await temporaryFolder(context), [], env);
+    context.after(async () => server.stop());
+    const client = new Client(server.url);
+    assert.equal((await client.arrow('/v1/table/items/create', sampleStream(3))).status, 200);
+    const upload = uploadSlowly(`${server.url}/v1/table/items/insert`, sampleStream(2));
+    await eventually(async () => {
+      const metrics = await ShownMetrics.read(server.url, ADMIN_KEY);
+      return metrics.value('tiltyard_admission_running', { work: 'ingest' }) === 1;
+    });
+    const stopped = server.stop();
+    await eventually(async () =>
+      fetch(server.url).then(
+        () => false,
+        () => true,
+      ),
+    );
+    upload.finish();
+    const reply = await upload.reply;
+    assert.equal(reply.status, 200, await reply.text());
+    assert.equal(await stopped, 0);
   });
 
   test('takes over the catalog of SQLite and gives it back, each time with all tables and keys', async (context) => {

@@ -1,0 +1,55 @@
+import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { after, before, suite, test } from 'node:test';
+import { sampleStream } from '../support/arrow-tables.ts';
+import { Client } from '../support/client.ts';
+import { Cluster } from '../support/cluster.ts';
+import { eventually } from '../support/eventually.ts';
+import { ShownMetrics } from '../support/metrics.ts';
+import { ADMIN_KEY } from '../support/server.ts';
+import { uploadSlowly } from '../support/slow-upload.ts';
+import { NO_CLUSTERS, ok } from './three-nodes.ts';
+
+suite('requests that take long, on two nodes', { skip: NO_CLUSTERS }, () => {
+  let folder: string;
+  let cluster: Cluster;
+  before(async () => {
+    folder = await mkdtemp(join(tmpdir(), 'tiltyard-long-'));
+    cluster = await Cluster.start({ folder, nodes: 2, flags: ['--maintenance-running-max=0'] });
+  });
+  after(async () => {
+    await cluster.close();
+    await rm(folder, { recursive: true, force: true });
+  });
+
+  const client = (index: number): Client => new Client(cluster.node(index).url);
+
+  /** Owned by the first node. */
+  async function createOwned(name: string): Promise<string> {
+    const table = `/v1/table/${name}`;
+    ok(await client(0).arrow(`${table}/create`, sampleStream(10)));
+    ok(await client(0).arrow(`${table}/insert`, sampleStream(1)));
+    return table;
+  }
+
+  test('an upload that is arriving when its node shuts down is taken in, while other tables go to other nodes', async () => {
+    const table = await createOwned('arriving');
+    const other = await createOwned('leaving');
+    const upload = uploadSlowly(`${cluster.node(0).url}${table}/insert`, sampleStream(3));
+    await eventually(async () => {
+      const metrics = await ShownMetrics.read(cluster.node(0).url, ADMIN_KEY);
+      return metrics.value('tiltyard_admission_running', { work: 'ingest' }) === 1;
+    });
+    const drained = cluster.node(0).drain();
+    await eventually(async () => (await client(1).arrow(`${other}/insert`, sampleStream(1))).status === 200);
+    upload.finish();
+    const reply = await upload.reply;
+    assert.equal(reply.status, 200, await reply.text());
+    ok(await client(1).arrow(`${table}/insert`, sampleStream(1)));
+    assert.equal(ok(await client(1).post(`${table}/count_rows`, {})), 15);
+    assert.equal(await drained, 0);
+    await cluster.node(0).start();
+  });
+});
