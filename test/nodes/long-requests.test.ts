@@ -3,6 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { sampleStream } from '../support/arrow-tables.ts';
 import { Client } from '../support/client.ts';
 import { Cluster } from '../support/cluster.ts';
@@ -12,12 +13,15 @@ import { ADMIN_KEY } from '../support/server.ts';
 import { uploadSlowly } from '../support/slow-upload.ts';
 import { NO_CLUSTERS, ok } from './three-nodes.ts';
 
+const LEASE_SECONDS = 2;
+
 suite('requests that take long, on two nodes', { skip: NO_CLUSTERS }, () => {
   let folder: string;
   let cluster: Cluster;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'tiltyard-long-'));
-    cluster = await Cluster.start({ folder, nodes: 2, flags: ['--maintenance-running-max=0'] });
+    const flags = ['--maintenance-running-max=0'];
+    cluster = await Cluster.start({ folder, nodes: 2, leaseSeconds: LEASE_SECONDS, flags });
   });
   after(async () => {
     await cluster.close();
@@ -33,6 +37,16 @@ suite('requests that take long, on two nodes', { skip: NO_CLUSTERS }, () => {
     ok(await client(0).arrow(`${table}/insert`, sampleStream(1)));
     return table;
   }
+
+  test('a forwarded drop is reported as done, also when removing its data takes longer than a lease', async () => {
+    const table = await createOwned('dropped');
+    const held = cluster.store.faults.hold({ method: 'POST', path: /^tables/ });
+    const dropped = client(1).post(`${table}/drop`, {});
+    await held.reached;
+    await Promise.race([dropped, sleep(3 * LEASE_SECONDS * 1000)]);
+    held.release();
+    ok(await dropped);
+  });
 
   test('an upload that is arriving when its node shuts down is taken in, while other tables go to other nodes', async () => {
     const table = await createOwned('arriving');

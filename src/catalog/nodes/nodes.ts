@@ -88,6 +88,18 @@ export function createNodeStore({ read, append, clock, now, roots, nodeId = '' }
       });
     },
 
+    async isAlive(id: string): Promise<boolean> {
+      const row = await read(async (sql) =>
+        sql
+          .selectFrom('nodes')
+          .select('id')
+          .where('id', '=', id)
+          .where('aliveUntil', '>', clock.value)
+          .executeTakeFirst(),
+      );
+      return row !== undefined;
+    },
+
     /** A node that is alive and can be reached, apart from this one. */
     async findOther(): Promise<LeaseHolder | undefined> {
       const row = await read(async (sql) =>

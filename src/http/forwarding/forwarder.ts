@@ -21,7 +21,7 @@ export interface ForwarderSettings {
   readonly leaseSeconds: number;
   readonly forwardsMax: number;
   readonly limits: Limits;
-  readonly catalog: Pick<Catalog, 'leases'>;
+  readonly catalog: Pick<Catalog, 'nodes'>;
   /** The node that may write to a table, when it is another one. */
   readonly locate: (table: TableRecord, options: LocateOptions) => Promise<Owner | undefined>;
   /** A request that may write to the table has begun; the function returned ends it. */
@@ -100,7 +100,7 @@ export class Forwarder {
       }
       if (hasHopped) return { kind: 'empty', status: 421, headers: { [NOT_OWNER]: 'true' } };
       try {
-        const reply = await this.#send(context, table, owner, body);
+        const reply = await this.#send(context, owner, body);
         this.#addresses.set(addressOf(context.message), true);
         return reply;
       } catch (error) {
@@ -118,7 +118,7 @@ export class Forwarder {
     for (const agent of Object.values(this.#agents)) agent.destroy();
   }
 
-  async #send(context: RequestContext, table: TableRecord, owner: Owner, body: ForwardedBody): Promise<Reply> {
+  async #send(context: RequestContext, owner: Owner, body: ForwardedBody): Promise<Reply> {
     const { forwardsMax, onAttempt } = this.#settings;
     if (this.#running >= forwardsMax) {
       onAttempt('too_many', 0);
@@ -136,7 +136,7 @@ export class Forwarder {
       await accepted(request, replied);
       outcome = 'reply_lost';
       context.isSent = true;
-      this.#watch({ request, owner, table, context, signal: ended.signal });
+      this.#watch({ request, owner, context, signal: ended.signal });
       const sent = body.kind === 'whole' ? request.end(body.bytes) : this.#stream(context, request);
       const reply = await replied;
       if (body.kind === 'stream') void Promise.resolve(sent).catch(() => {});
@@ -200,12 +200,12 @@ export class Forwarder {
   }
 
   /** Gives up when the client has gone, or when the owner has been silent for so long that another node may take over. */
-  #watch({ request, owner, table, context, signal }: Watched): void {
+  #watch({ request, owner, context, signal }: Watched): void {
     const { catalog, leaseSeconds } = this.#settings;
     const check = async (): Promise<void> => {
-      const holder = await catalog.leases.find(table.id);
-      if (holder?.nodeId !== owner.nodeId && !signal.aborted)
-        request.destroy(new Error('The owner sends no heartbeats.'));
+      // Not whether it still has the lease: a table that it drops has none.
+      const isAlive = await catalog.nodes.isAlive(owner.nodeId);
+      if (!isAlive && !signal.aborted) request.destroy(new Error('The owner sends no heartbeats.'));
     };
     // Without the catalog there is no takeover either.
     const timer = setInterval(() => void check().catch(() => {}), leaseSeconds * 1000);
@@ -222,7 +222,6 @@ export class Forwarder {
 interface Watched {
   readonly request: ClientRequest;
   readonly owner: Owner;
-  readonly table: TableRecord;
   readonly context: RequestContext;
   readonly signal: AbortSignal;
 }
