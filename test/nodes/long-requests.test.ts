@@ -14,13 +14,14 @@ import { uploadSlowly } from '../support/slow-upload.ts';
 import { NO_CLUSTERS, ok } from './three-nodes.ts';
 
 const LEASE_SECONDS = 2;
+const IDLE_SECONDS = 10;
 
 suite('requests that take long, on two nodes', { skip: NO_CLUSTERS }, () => {
   let folder: string;
   let cluster: Cluster;
   before(async () => {
     folder = await mkdtemp(join(tmpdir(), 'tiltyard-long-'));
-    const flags = ['--maintenance-running-max=0'];
+    const flags = ['--maintenance-running-max=0', `--http-body-idle-seconds=${IDLE_SECONDS}`];
     cluster = await Cluster.start({ folder, nodes: 2, leaseSeconds: LEASE_SECONDS, flags });
   });
   after(async () => {
@@ -46,6 +47,16 @@ suite('requests that take long, on two nodes', { skip: NO_CLUSTERS }, () => {
     await Promise.race([dropped, sleep(3 * LEASE_SECONDS * 1000)]);
     held.release();
     ok(await dropped);
+  });
+
+  test('a forwarded upload whose sender stalls is refused as at the owner: nothing was changed', async () => {
+    const table = await createOwned('stalled');
+    for (const index of [0, 1]) {
+      const upload = uploadSlowly(`${cluster.node(index).url}${table}/insert`, sampleStream(3));
+      const reply = await upload.reply;
+      assert.equal(reply.status, 408, await reply.text());
+    }
+    assert.equal(ok(await client(1).post(`${table}/count_rows`, {})), 11);
   });
 
   test('an upload that is arriving when its node shuts down is taken in, while other tables go to other nodes', async () => {

@@ -249,7 +249,8 @@ async function accepted(request: ClientRequest, replied: Promise<IncomingMessage
 async function receive(request: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.once('response', resolve);
-    request.once('error', (cause) => reject(replyLost(cause)));
+    // A refusal is that of a sender who stalled or left: the owner applies no write whose body is incomplete.
+    request.once('error', (cause) => reject(cause instanceof ServiceError ? cause : replyLost(cause)));
     request.once('close', () => reject(replyLost(undefined)));
   });
 }
