@@ -2,6 +2,7 @@ import { readFile } from 'node:fs/promises';
 import type { Socket } from 'node:net';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
+import { takeAbandoned } from './app/nodes.ts';
 import { OpenParts, openParts } from './app/parts.ts';
 import type { AppParts, Outside } from './app/parts.ts';
 import { takeReadings } from './app/readings.ts';
@@ -59,6 +60,7 @@ async function joinParts(parts: AppParts, open: OpenParts) {
   open.add(await recoverWrites({ steps, gate: parts.writeGate, telemetry: parts.telemetry, onDone }));
   warmUp(parts);
   const server = open.add(await openHttp(parts));
+  takeAbandoned(parts);
   open.add(parts.activity.follow(() => readingsOf(parts, server), Date.now));
   const ready: AppReady = { ...recovered, databases: databases.length, adminKey, engine: { ...engine.release } };
   return {

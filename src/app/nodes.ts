@@ -89,6 +89,15 @@ export function connectMembership({ membership, forwarder, catalog, engine, writ
   };
   membership.countForwards = () => forwarder?.running ?? 0;
   membership.onSweep = async () => sweepReservations({ catalog, writes });
+}
+
+/** Only once this node serves: other nodes forward the writes of a table to the one that has taken it over. */
+export function takeAbandoned({
+  membership,
+  catalog,
+  writes,
+}: Pick<NodeParts, 'membership' | 'catalog' | 'writes'>): void {
+  if (membership === undefined) return;
   membership.onAbandoned = async (tableId) => {
     const table = await catalog.tables.findById(tableId);
     if (table !== undefined) await writes.locate(table);

@@ -105,7 +105,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
     openStorages({ sync: storage.sync, watchedTablesMax, objects: toObjectSettings(config), ...disk }),
   );
   if (config.node.url !== undefined) await requireSharedRoots(catalog, config);
-  await ensureRoots(catalog, storages, telemetry);
+  const unusableRoots = await ensureRoots(catalog, storages, telemetry);
   const engine = open.add(await openConfiguredEngine(config, { ...observed, catalog, storages, native }));
   await lock.acquireDatabases(catalog, telemetry);
   const writes = open.add(await openWrites(config, outside, { ...observed, catalog, engine, storages, leases }));
@@ -117,8 +117,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const authenticator = open.add(createAuthenticator(authSettings, catalog, now, (fetch) => telemetry.emit(fetch)));
   const jobs = open.add(openJobs(config, { catalog, telemetry, writes, nodeId }));
   const tuner = new Tuner({ engine, catalog, telemetry, now, limits: limits.index });
-  const { measureSeconds } = limits.access;
-  const sizeQuotas = new SizeQuotas({ catalog, engine, telemetry, measureSeconds });
+  const sizeQuotas = new SizeQuotas({ catalog, engine, telemetry, measureSeconds: limits.access.measureSeconds });
   const maintained = { engine, catalog, jobs, telemetry, tuner, writes, sizeQuotas };
   const maintenance = open.add(openMaintenance(config, maintained));
   const views = new Views({ engine, catalog, writes, jobs, sizeQuotas, checkDeclared, limits, now });
@@ -133,6 +132,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
     forwarder,
     nodes: openNodeList(config, { nodeId, catalog, forwarder }),
     isNewCatalog,
+    unusableRoots,
     adminKey,
     storages,
     engine,

@@ -7,6 +7,8 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Config } from '../config/config.ts';
 import { requireSharedRoot } from './configured-catalog.ts';
 import { DEFAULT_DATABASE, isOwnDirectory } from '../model/table.ts';
+import type { Database } from '../model/table.ts';
+import { endsWithin } from '../model/time/ends-within.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { isTransientFailure } from '../coordination/recover-writes.ts';
 import { readEngineRelease, requireRootSupport } from '../engine/native/engine-release.ts';
@@ -66,25 +68,45 @@ export async function requireSharedRoots(catalog: Catalog, config: Config): Prom
   for (const { name, root } of await catalog.databases.list()) requireSharedRoot(name, root, config);
 }
 
+/** How long the start waits for a storage root that it can do without. */
+const ROOT_SECONDS = 10;
+
 /**
  * Creates the root folder of each database that has no tables. The missing root of one that has tables was moved
- * away or is not mounted, and an empty folder in its place would hide that. Object stores are probed in any case.
+ * away or is not mounted, and an empty folder in its place would hide that. Object stores are probed in any case. Gives
+ * the roots that cannot be used now.
  */
-export async function ensureRoots(catalog: Catalog, storages: Storages, telemetry: Telemetry): Promise<void> {
+export async function ensureRoots(
+  catalog: Catalog,
+  storages: Storages,
+  telemetry: Telemetry,
+): Promise<ReadonlySet<string>> {
   const release = readEngineRelease();
-  for (const { id, name, root } of await catalog.databases.list()) {
+  const unusable = new Set<string>();
+  const ensure = async ({ id, name, root }: Database): Promise<void> => {
     const [table] = await catalog.tables.list({ databaseId: id, limit: 1 });
     try {
       requireRootSupport(root, release);
       const storage = storages.of(root);
-      await (table === undefined ? storage.ensureRoot() : storage.verifyRoot());
+      const checked = table === undefined ? storage.ensureRoot() : storage.verifyRoot();
+      const isNeeded = name === DEFAULT_DATABASE && table === undefined;
+      if (isNeeded) await checked;
+      else if (!(await endsWithin(ROOT_SECONDS, checked))) throw rootSilent();
     } catch (error) {
       // A store that is out for a while must not end a server that has tables there: the first write verifies it.
       const isOut = table !== undefined && error instanceof ServiceError && error.kind === 'ServiceUnavailable';
       if (name === DEFAULT_DATABASE && !isOut) throw error;
+      unusable.add(root);
       telemetry.emit({ kind: 'background-failed', task: `checking the storage root of ${name}`, cause: error });
     }
-  }
+  };
+  // All at once: those of one bucket share its probe.
+  await Promise.all((await catalog.databases.list()).map(ensure));
+  return unusable;
+}
+
+function rootSilent(): ServiceError {
+  return new ServiceError('ServiceUnavailable', `The storage root did not respond within ${ROOT_SECONDS} s.`);
 }
 
 /** Identifies the data folder to other nodes: a process that follows another in it need not wait for the other's lease. */
@@ -99,6 +121,8 @@ export async function ensureInstance(data: string): Promise<string> {
 
 interface RecoveryParts extends Pick<Services, 'catalog' | 'engine' | 'writes' | 'telemetry'> {
   readonly isNewCatalog: boolean;
+  /** Storage roots that could not be used when the server started. */
+  readonly unusableRoots: ReadonlySet<string>;
   /** Present where several nodes may serve: the owner of a table ends its unfinished writes. */
   readonly leases: TableLeases | undefined;
 }
@@ -119,7 +143,8 @@ export async function sweepReservations({ catalog, writes }: Pick<RecoveryParts,
  * removed, and a table in the middle of a write of several commits goes back to the version that its readers saw. What
  * cannot be ended now stays for the next start; what lacked space is thrown, because it can be ended once there is some.
  */
-export async function sweepUnfinished({ catalog, engine, writes, telemetry, leases }: RecoveryParts): Promise<number> {
+export async function sweepUnfinished(parts: RecoveryParts): Promise<number> {
+  const { catalog, engine, writes, telemetry, leases, unusableRoots } = parts;
   const { reservations, held } = await catalog.tables.unfinished();
   let swept = 0;
   let transient: Error | undefined;
@@ -134,6 +159,7 @@ export async function sweepUnfinished({ catalog, engine, writes, telemetry, leas
   };
   for (const reservation of reservations) await catalog.tables.giveUp(reservation);
   for (const removal of await catalog.tables.removals()) {
+    if (unusableRoots.has(removal.location.root)) continue;
     await attempt(removal.location.directory, async () => {
       await writes.removeTable(removal.location);
       await catalog.tables.finishRemoval(removal);
@@ -158,10 +184,12 @@ export async function sweepUnfinished({ catalog, engine, writes, telemetry, leas
  * Tables that the engine finds in a storage root and the catalog does not know yet are served from now on. Directories
  * that look like our own are litter then; only a new catalog, whose predecessor was lost, takes them too.
  */
-export async function adoptTables({ catalog, engine, telemetry, isNewCatalog }: RecoveryParts): Promise<number> {
+export async function adoptTables(parts: RecoveryParts): Promise<number> {
+  const { catalog, engine, telemetry, isNewCatalog, unusableRoots } = parts;
   const isKnown = isNewCatalog ? () => false : isOwnDirectory;
   let adopted = 0;
   for (const database of await catalog.databases.list()) {
+    if (unusableRoots.has(database.root)) continue;
     const found = await engine.findTables(database.root, isKnown).catch((error: unknown) => {
       // A root that is missing, or that fails, must not keep the tables of other databases from being served.
       telemetry.emit({ kind: 'background-failed', task: `looking for tables of ${database.name}`, cause: error });

@@ -4,9 +4,13 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import { holdVersion } from '../catalog/temporary-catalog.ts';
+import { ensureRoots } from '../../src/app/startup.ts';
+import { openStorages } from '../../src/storage/storages.ts';
+import { createTable, holdVersion, open, temporaryFile } from '../catalog/temporary-catalog.ts';
 import { ContractServer } from '../contract/contract-server.ts';
+import { NO_OBJECT_STORES, toObjectSettings } from '../storage/object/test-stores.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
+import { S3Emulator } from '../support/s3/s3-emulator.ts';
 
 for (const branch of [undefined, 'trial']) {
   test(`a write of several commits that a crash cut short is undone (${branch ?? 'main'})`, async (t) => {
@@ -40,6 +44,30 @@ async function findTable(server: ContractServer, name: string) {
   assert.ok(table);
   return table;
 }
+
+test(
+  'a bucket that does not answer is probed once, however many databases it has, and the start goes on',
+  {
+    skip: NO_OBJECT_STORES,
+    timeout: 100_000,
+  },
+  async (t) => {
+    const emulator = await S3Emulator.start(t);
+    const catalog = await open(t, await temporaryFile(t));
+    const roots = ['a', 'b', 'c'].map((name) => `s3://tables/${name}`);
+    for (const root of roots) {
+      const { id } = await catalog.databases.create({ name: `on-${root.slice(-1)}`, root });
+      await createTable(catalog, id, ['items']);
+    }
+    emulator.faults.add('hang', {}, 1000);
+    const objects = toObjectSettings(emulator, { requestSeconds: 30, requestAttemptsMax: 5 });
+    const storages = openStorages({ sync: 'os', watchedTablesMax: 1, objects });
+    t.after(() => storages.close());
+    const unusable = await ensureRoots(catalog, storages, { emit: () => {} });
+    assert.deepEqual([...unusable].toSorted(), roots);
+    assert.equal(emulator.log.filter(({ path }) => path.includes('tiltyard-probe')).length, 1);
+  },
+);
 
 test('the marks that the former release left beside the catalog are removed', async (t) => {
   const folder = await mkdtemp(join(tmpdir(), 'tiltyard-marks-'));
