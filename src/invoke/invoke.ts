@@ -8,6 +8,7 @@ import { databaseNotFound, tableNotFound } from '../model/refusals.ts';
 import type { Database, TableRecord } from '../model/table.ts';
 import type { Operation, OperationRequest, Reply, RequestFacts } from '../operations/operation.ts';
 import type { Services } from '../operations/services.ts';
+import { withoutMainBranch } from '../operations/shared/table-state.ts';
 import { checkDeclared } from '../operations/tables/declared-tables.ts';
 import { resolveTarget } from './target.ts';
 
@@ -51,7 +52,7 @@ export async function invoke(
   const isUnchecked = resolved.table?.isDeclared === true && operation.ignoresData === undefined;
   const target = isUnchecked ? { ...resolved, table: await checkDeclared(resolved.table, services) } : resolved;
   const write = readWriteRequest(operation, caller, input, target.table?.id);
-  const request = { ...input, ...target, caller, write };
+  const request = { ...(isWrite(operation) ? withoutMainBranch(input) : input), ...target, caller, write };
   if (changesTables(operation)) writeGate.requireOpen(input.database?.root);
   refuseIgnoredCondition(operation, input);
   const begun = changesTables(operation) ? services.sizeQuotas.begin(request, readReplacement(request)) : undefined;

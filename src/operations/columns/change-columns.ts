@@ -11,7 +11,6 @@ import { toTypeJson } from '../../wire/schema/schema-json.ts';
 import { BranchQuery } from '../../wire/shapes.ts';
 import { defineTableOperation, json } from '../operation.ts';
 import { requireEntries } from '../shared/parameters.ts';
-import { readBranch } from '../shared/table-state.ts';
 import { SOME_BYTES, describeWrite, replyToWrite, runWrite } from '../shared/write-reply.ts';
 
 export const addColumns = defineTableOperation({
@@ -25,7 +24,7 @@ export const addColumns = defineTableOperation({
   replies: [json(ColumnsReply, 'The version with the columns.')],
   async run(request, services) {
     const { new_columns: entries, function: computation } = request.body;
-    const branch = request.body.branch ?? readBranch(request.query);
+    const branch = request.body.branch ?? request.query['branch'];
     const { limits } = services;
     requireEntries('new_columns', entries.length, { maximum: limits.sql.updatesMax });
     if (isGiven(computation)) throw needsCode('A function that computes a column');

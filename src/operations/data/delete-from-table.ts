@@ -1,7 +1,6 @@
 import { guardSql } from '../../guard/sql/guard-sql.ts';
 import { DeleteBody, DeleteReply } from '../../wire/data.ts';
 import { defineTableOperation, json } from '../operation.ts';
-import { readBranch } from '../shared/table-state.ts';
 import { runWrite } from '../shared/write-reply.ts';
 
 export const deleteFromTable = defineTableOperation({
@@ -16,7 +15,7 @@ export const deleteFromTable = defineTableOperation({
     const { body } = request;
     const predicate = guardSql(body.predicate, { name: 'predicate', field: 'predicate' }, services.limits.sql);
     return runWrite(request, services, {
-      branch: readBranch(body),
+      branch: body.branch,
       plan: services.engine.commits.delete(predicate),
       rule: { from: 'removed-rows', names: ['num_deleted_rows'] },
       toFields: ({ rowsDeleted }) => ({ num_deleted_rows: rowsDeleted }),

@@ -6,7 +6,7 @@ import type { InsertMode, UploadKey } from '../../writes/writes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Reply, TableIngestRequest, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { readBranch, readTarget } from '../shared/table-state.ts';
+import { readTarget } from '../shared/table-state.ts';
 import { describeWrite, replyToWrite } from '../shared/write-reply.ts';
 import { fillIfDeclared } from '../tables/new-table.ts';
 
@@ -22,7 +22,7 @@ export const insertIntoTable = defineTableOperation({
   async run(request, services) {
     const mode = readMode(request.query['mode']);
     if (request.query['upload_id'] !== undefined) return insertPart(request, mode, services);
-    const branch = readBranch(request.query);
+    const { branch } = request.query;
     const filled = await fillIfDeclared(request, services, toInsertedRows);
     if (filled.kind === 'filled') return replyToWrite(filled.result);
     const write = {

@@ -8,7 +8,6 @@ import { MergeInsertQuery, MergeInsertReply } from '../../wire/data.ts';
 import type { Fields } from '../../writes/writes.ts';
 import { defineTableOperation, json } from '../operation.ts';
 import type { TableIngestRequest } from '../operation.ts';
-import { readBranch } from '../shared/table-state.ts';
 import { replyToWrite, runWrite } from '../shared/write-reply.ts';
 import { fillIfDeclared } from '../tables/new-table.ts';
 import { readMergeSettings } from './merge-settings.ts';
@@ -25,7 +24,7 @@ export const mergeInsertIntoTable = defineTableOperation({
   async run(request, services) {
     const { limits } = services;
     const settings = readMergeSettings(request, limits.sql, performance.now());
-    const branch = readBranch(request.query);
+    const { branch } = request.query;
     const checkKeys = (schema: Schema): void => services.engine.commits.checkMergeKeys(settings.on, schema);
     // A merge that inserts nothing makes no table: one that is only declared is not found.
     const filled = settings.insertNew

@@ -7,7 +7,6 @@ import { CreateIndexBody, CreateIndexReply } from '../../wire/indexes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Operation, Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { readBranch } from '../shared/table-state.ts';
 import { orReport, recordCommit, toCommitEntry } from '../shared/record-commit.ts';
 import { replyToJob } from '../shared/job-reply.ts';
 import { chooseIndex } from './choose-index.ts';
@@ -93,7 +92,7 @@ async function tuneIndex(
   }
   return tuner.tune(table, {
     index: index.name,
-    branch: readBranch(body),
+    branch: body.branch,
     target: index.recallTarget,
     buildMilliseconds,
   });

@@ -5,7 +5,6 @@ import { parseFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { IndexDescription } from '../../model/index-spec.ts';
 import { findTuning } from '../../model/tuning/search-tuning.ts';
-import { MAIN_BRANCH } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import {
   DropIndexBody,
@@ -129,10 +128,9 @@ export const dropIndex = defineTableOperation({
     const { branch } = readState(request);
     const reply = await runWrite(request, services, { branch, plan: services.engine.commits.dropIndex(name) });
     const { table } = request;
-    const own = isMain(branch) ? undefined : branch;
-    if (findTuning(table.tunings, name, own) !== undefined) {
+    if (findTuning(table.tunings, name, branch) !== undefined) {
       await orReport('parameters of an index', services, async () =>
-        services.catalog.tables.removeTuning(table.id, name, own),
+        services.catalog.tables.removeTuning(table.id, name, branch),
       );
     }
     return reply;
@@ -183,8 +181,4 @@ function findSearch(
 ): Sent<IndexSearch> | undefined {
   const tuning = findTuning(tunings, name, branch) ?? findTuning(tunings, name, undefined);
   return tuning?.indexType === type ? toSearchContent(tuning) : undefined;
-}
-
-function isMain(branch: string | undefined): boolean {
-  return branch === undefined || branch === MAIN_BRANCH;
 }

@@ -1,5 +1,4 @@
 import type { CommitEntry, NewCommit } from '../../catalog/catalog.ts';
-import { MAIN_BRANCH } from '../../model/table.ts';
 import type { Fields } from '../../writes/writes.ts';
 import type { Reply, RequestFacts, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
@@ -19,7 +18,7 @@ export async function runChange(
   work: (confirm: () => Promise<void>) => Promise<Change>,
 ): Promise<Reply> {
   const { version, branch, fields, removedVersions } = await services.writes.change(request.table, work);
-  const entry = { ...toCommitEntry(request, version), branch: branch === MAIN_BRANCH ? undefined : branch };
+  const entry = { ...toCommitEntry(request, version), branch };
   const transaction_id = await recordCommit(request, services, entry, removedVersions);
   return { kind: 'object', body: { ...fields, transaction_id } };
 }

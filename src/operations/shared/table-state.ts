@@ -3,18 +3,26 @@ import { invalidInput } from '../../errors/service-error.ts';
 import { requireInteger } from '../../guard/numbers.ts';
 import { MAIN_BRANCH } from '../../model/table.ts';
 import type { StateRequest, TableRecord } from '../../model/table.ts';
-import type { TableRequest } from '../operation.ts';
+import type { OperationRequest, TableRequest } from '../operation.ts';
 
 export { toTableState } from '../../model/table.ts';
 
-/** The branch that a body names, or a query where the body is data; `undefined` for the main one. */
+/** The branch that a part of a body names; `undefined` for the main one. */
 export function readBranch({ branch }: StateRequest): string | undefined {
-  if (branch === '') throw invalidInput('branch is empty.');
   return branch === MAIN_BRANCH ? undefined : branch;
 }
 
-export function readTarget(table: TableRecord, choice: StateRequest): WriteTarget {
-  return { location: table.location, branch: readBranch(choice) };
+/** A write to the main branch, with or without its name, is one to no branch: no operation has to tell the two apart. */
+export function withoutMainBranch<Given extends Pick<OperationRequest, 'body' | 'query'>>(given: Given): Given {
+  const { body, query } = given;
+  if (query['branch'] === '') throw invalidInput('branch is empty.');
+  refuseContradiction('branch', body?.['branch'], query['branch']);
+  if ((body?.['branch'] ?? query['branch']) !== MAIN_BRANCH) return given;
+  return { ...given, body: { ...body, branch: undefined }, query: { ...query, branch: undefined } };
+}
+
+export function readTarget(table: TableRecord, { branch }: StateRequest): WriteTarget {
+  return { location: table.location, branch };
 }
 
 /** Branch and version, from the body or from the query; where both name one, they must agree. */

@@ -9,7 +9,6 @@ import type { Fields, SucceededWrite, WriteResult } from '../../writes/writes.ts
 import type { IngestRequest, TableIngestRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { orReport, toCommitEntry } from '../shared/record-commit.ts';
-import { readBranch } from '../shared/table-state.ts';
 import { isOnlyDeclared } from './declared-tables.ts';
 
 /** The name is either reserved for this request, or a table has it. */
@@ -173,7 +172,7 @@ export async function fillIfDeclared(
 ): Promise<Filled> {
   const { table } = request;
   // A declared table has only the main branch.
-  const isEmpty = readBranch(request.query) === undefined && (await isOnlyDeclared(table, services));
+  const isEmpty = request.query['branch'] === undefined && (await isOnlyDeclared(table, services));
   if (!isEmpty) return { kind: 'existing', table };
   const { expectedVersion = 0 } = request.write;
   if (expectedVersion !== 0) throw versionDiffers(expectedVersion, 0);

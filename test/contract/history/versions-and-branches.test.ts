@@ -131,6 +131,18 @@ suite('the branch of a request', () => {
     assert.equal(await withPrice(table, 12), 4);
   });
 
+  test('of a write is refused when the body and the URL name different ones', async () => {
+    const body = { new_columns: [{ name: 'other', data_type: 'string' }], branch: 'main' };
+    for (const [operation, sent] of [
+      ['add_columns', body],
+      ['schema_metadata/update', { metadata: { owner: 'test' }, branch: 'main' }],
+      ['index/id_idx/drop', { branch: 'main' }],
+    ] as const) {
+      const answer = await server.admin.post(`${table.at}/${operation}?branch=side`, sent);
+      assertRefused(answer, badRequest(/different values of branch/));
+    }
+  });
+
   test('of an update is changed, and no other', async () => {
     const { json } = await updated(server.admin, table, {
       updates: [['price', '50']],

@@ -111,11 +111,11 @@ suite('a build that the caller does not wait for', () => {
     assert.equal((await start(made, { column: 'id', index_type: 'BTREE' }, prefer)).status, 200);
   });
 
-  test('sent again with the same request id while it runs is the same job', async () => {
+  test('sent again with the same request id while it runs is the same job, also with the name of the main branch', async () => {
     const made = await server.table({ stream: longStream() });
     const headers = { ...ASYNC, 'x-request-id': 'the-same-request' };
     const first = await start(made, LONG_BUILD, headers);
-    const second = await start(made, LONG_BUILD, headers);
+    const second = await start(made, { ...LONG_BUILD, branch: 'main' }, headers);
     assert.equal(second.json.job_id, first.json.job_id);
     await whenOver(first.json.job_id);
   });

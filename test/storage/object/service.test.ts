@@ -105,6 +105,43 @@ suite('on an object store', () => {
     assert.equal((await idsOf('cached')).length, 3);
   });
 
+  test(
+    'a write that names the main branch is visible as soon as it is answered',
+    { skip: NO_OBJECT_STORES },
+    async (t) => {
+      // Readers learn of new versions from the catalog alone.
+      const other = await startServer({
+        flags: [...toFlags(emulator, 's3://named/main'), '--storage-poll-seconds=3600'],
+      });
+      t.after(async () => other.close());
+      const own = new Client(other.url);
+      const at = '/v1/table/named';
+      assert.equal((await own.arrow(`${at}/create`, sampleStream())).status, 200);
+      const latest = async (): Promise<string | null> =>
+        (await own.post(`${at}/count_rows`, {})).headers.get('x-lancedb-version');
+      assert.equal(await latest(), '1');
+      const writes: readonly [string, object][] = [
+        ['update', { updates: [['id', 'id + 100']] }],
+        ['delete', { predicate: 'id = 101' }],
+        ['add_columns', { new_columns: [{ name: 'double', expression: 'id * 2' }] }],
+        ['alter_columns', { alterations: [{ path: 'double', rename: 'twice' }] }],
+        ['drop_columns', { columns: ['twice'] }],
+        ['update_field_metadata', { updates: [{ path: 'id', metadata: { unit: 'none' } }] }],
+        ['schema_metadata/update', { metadata: { owner: 'test' } }],
+        ['create_scalar_index', { column: 'id', index_type: 'BTREE' }],
+        ['index/id_idx/drop', {}],
+        ['restore', { version: 1 }],
+      ];
+      let version = 1;
+      for (const [operation, body] of writes) {
+        const answer = await own.post(`${at}/${operation}`, { ...body, branch: 'main' });
+        assert.equal(answer.status, 200, `${operation}: ${answer.text}`);
+        version += 1;
+        assert.equal(await latest(), String(version), operation);
+      }
+    },
+  );
+
   test('tables are created, filled, changed, read and dropped', { skip: NO_OBJECT_STORES }, async () => {
     const { location } = await create('items');
     assert.ok(location.startsWith(`${ROOT}/items-`), location);
