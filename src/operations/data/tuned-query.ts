@@ -26,8 +26,9 @@ export async function tuneQuery(
   { filterShares, limits }: Pick<Services, 'filterShares' | 'limits'>,
 ): Promise<Query> {
   if (!isTunable(query, table)) return query;
-  const tuning = findTuning(query, table, state.branch);
-  if (tuning === undefined) return query.recallTarget === 1 ? toExact(query, undefined) : query;
+  const found = findTuning(query, table, state.branch);
+  const tuning = found && query.fastSearch ? withoutExact(found) : found;
+  if (tuning === undefined) return query.recallTarget === 1 && !query.fastSearch ? toExact(query, undefined) : query;
   const { filter } = query;
   const { memoryPerRequestBytesMax: bytesMax } = limits.query;
   if (filter === undefined || !query.prefilter || isSameForAllFilters(tuning, query)) {
@@ -59,15 +60,13 @@ function findTuning(query: Query, { tunings = [] }: TableRecord, branch: string 
 /** `share` is that of the rows that pass the filter, `bytesMax` the memory that the query may use. */
 export function applyTuning(query: Query, tuning: IndexTuning, share = 1, bytesMax = Infinity): Query {
   const target = query.recallTarget ?? tuning.target;
-  const found = target >= 1 ? undefined : findSearch(tuning, { target, share, isFiltered: isFiltered(query) });
+  const found = findSearch(tuning, { target, share, isFiltered: isFiltered(query) });
   // A caller's own target is kept, if need be without the index.
-  if (
-    found?.settings.isExact === true ||
-    found === undefined ||
-    (query.recallTarget !== undefined && found.recall < target)
-  ) {
+  const isMissed = target >= 1 || (query.recallTarget !== undefined && (found?.recall ?? 0) < target);
+  if (!query.fastSearch && (isMissed || found === undefined || found.settings.isExact === true)) {
     return toExact(query, tuning);
   }
+  if (found === undefined) return query;
   const results = (query.k ?? TUNED_RESULTS) + (query.offset ?? 0);
   // The engine holds the candidates of all vectors at once.
   const candidateBytes = query.vectors.length * tuning.dimension * Float32Array.BYTES_PER_ELEMENT;
@@ -77,6 +76,14 @@ export function applyTuning(query: Query, tuning: IndexTuning, share = 1, bytesM
 
 /** Of the memory of a query: the rest is for its rows. */
 const REFINED_SHARE = 0.25;
+
+/** A fast search finds only what the index has: without the index it finds nothing. */
+function withoutExact(tuning: IndexTuning): IndexTuning {
+  const classes = tuning.classes.map(({ share, measured }) => {
+    return { share, measured: measured.filter(({ settings }) => settings.isExact !== true) };
+  });
+  return { ...tuning, classes };
+}
 
 interface Wanted {
   readonly target: number;

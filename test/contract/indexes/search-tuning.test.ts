@@ -90,6 +90,24 @@ suite('a search that names no parameters', () => {
   });
 });
 
+suite('fast_search', () => {
+  test('searches the index with the best measured parameters where other searches compare every row', async () => {
+    const made = await server.table({ stream: clusteredStream({ ...SHAPE, rows: 3000 }) });
+    await build(made, { ...INDEX, num_partitions: 2, recall_target: 1 });
+    for (const parameters of [{}, { recall_target: 1 }, { filter: 'bucket < 500' }]) {
+      const query = { vector: { single_vector: QUERIES[0] }, k: 10, ...parameters };
+      const slow = await server.admin.post(`${made.at}/explain_plan`, { query });
+      assert.doesNotMatch(slow.text, /ANNSubIndex/);
+      const body = { ...query, fast_search: true };
+      const { text } = await server.admin.post(`${made.at}/explain_plan`, { query: body });
+      // The nearest candidates are compared exactly.
+      assert.match(text, /KNNVectorDistance[^]*ANNSubIndex/, JSON.stringify(parameters));
+      const answer = await server.admin.post(`${made.at}/query`, body, { accept: 'application/json' });
+      assert.equal(answer.json.rows.length, 10, JSON.stringify(parameters));
+    }
+  });
+});
+
 suite('recall_target', () => {
   test('of 1 compares every row', async () => {
     assert.doesNotMatch(await explain({ recall_target: 1 }), /ANNSubIndex/);
