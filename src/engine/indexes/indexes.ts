@@ -11,12 +11,13 @@ import type { EngineParts } from '../parts.ts';
 import { buildScan, planQuery } from '../queries/native-query.ts';
 import { runOnce } from '../queries/query-run.ts';
 import { reserveMemory, runToEnd } from '../queries/result-batches.ts';
+import { requireVectorColumn } from '../queries/vector-column.ts';
 import { readSchema, readVersion } from '../tables/table-handle.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
 import { findIndexes } from '../workarounds/branch-indexes.ts';
 import { fitIndex } from './index-fit.ts';
 import { toIndexDescription, toIndexStatistics, toNativeIndex } from './native-index.ts';
-import { openSample } from './search-sample.ts';
+import { findDistance, isVectorIndex, openSample } from './search-sample.ts';
 import type { SampleRequest } from './search-sample.ts';
 
 export interface IndexCommit {
@@ -39,6 +40,14 @@ export function createIndexesEngine(parts: EngineParts) {
       tables.use(state, async ({ native }) => {
         const statistics = await engineCall(async () => native.indexStats(name));
         return statistics === null ? undefined : toIndexStatistics(statistics);
+      }),
+    /** By which distance the index compares that a search would use; `undefined` where there is none. */
+    findDistance: async (state: TableState, query: Query) =>
+      tables.use(state, async (table) => {
+        const column = formatFieldPath(requireVectorColumn(query, await table.schema()).path);
+        const indexes = (await listIndexes(table.native)).filter(isVectorIndex);
+        const index = indexes.find(({ columns }) => columns.includes(column));
+        return index && findDistance(table.native, index);
       }),
     /** Reads the index into the cache. */
     prewarm: async (state: TableState, name: string) =>

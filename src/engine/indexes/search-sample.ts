@@ -124,11 +124,11 @@ async function findVectorIndex(native: NativeTable, name: string): Promise<Index
   return indexes.map(toIndexDescription).find((index) => index.name === name && isVectorIndex(index));
 }
 
-function isVectorIndex({ type, columns }: IndexDescription): boolean {
+export function isVectorIndex({ type, columns }: IndexDescription): boolean {
   return VECTOR_INDEX_TYPES.some((each) => each === type) && columns.length === 1;
 }
 
-async function findDistance(native: NativeTable, { name }: IndexDescription): Promise<DistanceType | undefined> {
+export async function findDistance(native: NativeTable, { name }: IndexDescription): Promise<DistanceType | undefined> {
   const statistics = await engineCall(async () => native.indexStats(name));
   return DISTANCE_TYPES.find((type) => type === statistics?.distanceType?.toLowerCase());
 }

@@ -1,5 +1,5 @@
 import { formatFieldPath } from '../../model/field-path.ts';
-import type { Query } from '../../model/query.ts';
+import type { DistanceType, Query } from '../../model/query.ts';
 import type { TableRecord, TableState } from '../../model/table.ts';
 import {
   ALL_PROBES,
@@ -23,12 +23,15 @@ interface TunedQuery {
 /** What really runs: a vector search that names no parameters gets those that were measured for its index. */
 export async function tuneQuery(
   { table, state, query, timeout }: TunedQuery,
-  { filterShares, limits }: Pick<Services, 'filterShares' | 'limits'>,
+  { engine, filterShares, limits }: Pick<Services, 'engine' | 'filterShares' | 'limits'>,
 ): Promise<Query> {
   if (!isTunable(query, table)) return query;
   const found = findTuning(query, table, state.branch);
   const tuning = found && query.fastSearch ? withoutExact(found) : found;
-  if (tuning === undefined) return query.recallTarget === 1 && !query.fastSearch ? toExact(query, undefined) : query;
+  if (tuning === undefined) {
+    if (query.recallTarget !== 1 || query.fastSearch) return query;
+    return toExact(query, query.distanceType ?? (await engine.indexes.findDistance(state, query)));
+  }
   const { filter } = query;
   const { memoryPerRequestBytesMax: bytesMax } = limits.query;
   if (filter === undefined || !query.prefilter || isSameForAllFilters(tuning, query)) {
@@ -38,15 +41,14 @@ export async function tuneQuery(
   return applyTuning(query, tuning, share, bytesMax);
 }
 
-/** Spares all others a wait. */
+/** Spares all others a wait. Explicit parameters win, and so does a search without the index. */
 export function isTunable(query: Query, { tunings }: TableRecord): boolean {
-  return query.vectors.length > 0 && (tunings !== undefined || query.recallTarget !== undefined);
+  const isExplicit = query.probes !== undefined || query.ef !== undefined || query.refineFactor !== undefined;
+  if (query.vectors.length === 0 || isExplicit || query.bypassVectorIndex) return false;
+  return tunings !== undefined || query.recallTarget !== undefined;
 }
 
-/** Explicit parameters win, and so does a search without the index. */
 function findTuning(query: Query, { tunings = [] }: TableRecord, branch: string | undefined): IndexTuning | undefined {
-  const isExplicit = query.probes !== undefined || query.ef !== undefined || query.refineFactor !== undefined;
-  if (isExplicit || query.bypassVectorIndex) return undefined;
   const column = query.vectorColumn && formatFieldPath(query.vectorColumn);
   const dimension = query.vectors[0]?.length;
   const isFor = (each: IndexTuning): boolean =>
@@ -64,7 +66,7 @@ export function applyTuning(query: Query, tuning: IndexTuning, share = 1, bytesM
   // A caller's own target is kept, if need be without the index.
   const isMissed = target >= 1 || (query.recallTarget !== undefined && (found?.recall ?? 0) < target);
   if (!query.fastSearch && (isMissed || found === undefined || found.settings.isExact === true)) {
-    return toExact(query, tuning);
+    return toExact(query, query.distanceType ?? tuning.distanceType);
   }
   if (found === undefined) return query;
   const results = (query.k ?? TUNED_RESULTS) + (query.offset ?? 0);
@@ -116,7 +118,6 @@ function isSameForAllFilters(tuning: IndexTuning, query: Query): boolean {
 }
 
 /** Compares every row, by the distance of the index. */
-function toExact(query: Query, tuning: IndexTuning | undefined): Query {
-  const distanceType = query.distanceType ?? tuning?.distanceType;
+function toExact(query: Query, distanceType: DistanceType | undefined): Query {
   return { ...query, bypassVectorIndex: true, ...(distanceType === undefined ? {} : { distanceType }) };
 }

@@ -124,9 +124,27 @@ suite('recall_target', () => {
   });
 
   test('gives way to explicit parameters', async () => {
-    const plan = await explain({ recall_target: 0.99, nprobes: 3 });
-    assert.match(plan, /minimum_nprobes=3, maximum_nprobes=Some\(3\)/);
-    assert.doesNotMatch(plan, /KNNVectorDistance/);
+    for (const target of [0.99, 1]) {
+      const plan = await explain({ recall_target: target, nprobes: 3 });
+      assert.match(plan, /minimum_nprobes=3, maximum_nprobes=Some\(3\)/);
+      assert.doesNotMatch(plan, /KNNVectorDistance/);
+    }
+  });
+
+  test('of 1 keeps the distance of an index that was not measured', async () => {
+    const made = await server.table({ stream: clusteredStream({ ...SHAPE, rows: 300 }) });
+    const flat = { column: 'vec', index_type: 'IVF_FLAT', num_partitions: 1, distance_type: 'cosine' };
+    assert.equal((await build(made, flat)).search, undefined);
+    const distances = async (parameters: object): Promise<readonly number[]> => {
+      const body = { vector: { single_vector: QUERIES[0] }, k: 3, columns: { column_names: ['id'] }, ...parameters };
+      const answer = await server.admin.post(`${made.at}/query`, body, { accept: 'application/json' });
+      assert.equal(answer.status, 200, answer.text);
+      return answer.json.rows.map(({ _distance: distance }: { _distance: number }) => Math.round(distance * 1e4));
+    };
+    const byIndex = await distances({});
+    assert.deepEqual(await distances({ recall_target: 1 }), byIndex);
+    assert.deepEqual(await distances({ recall_target: 1, vector_column: 'vec' }), byIndex);
+    assert.notDeepEqual(await distances({ recall_target: 1, distance_type: 'l2' }), byIndex);
   });
 
   for (const wrong of [0, -0.5, 1.01, '0.9']) {
