@@ -301,7 +301,10 @@ function openMaintenance({ limits }: Config, { writes, sizeQuotas, ...parts }: M
     owns: async (table) => writes.owns(table),
     onMaintained: async (table) => sizeQuotas.refresh(table),
   });
-  writes.onCommit = (table, options) => maintenance.recordCommit(table, options);
+  writes.onCommit = async (table, { isAppend, mayChangeIndexes }) => {
+    maintenance.recordCommit(table, { isAppend });
+    if (mayChangeIndexes) await parts.tuner.forgetOutdated(table);
+  };
   return maintenance;
 }
 

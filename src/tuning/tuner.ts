@@ -1,5 +1,7 @@
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine, SearchSample } from '../engine/engine.ts';
+import { ServiceError } from '../errors/service-error.ts';
+import { parseFieldPath, resolveField } from '../model/field-path.ts';
 import { VECTOR_INDEX_TYPES } from '../model/index-spec.ts';
 import type { IndexDescription, VectorIndexType } from '../model/index-spec.ts';
 import { formatPath } from '../model/identifier.ts';
@@ -11,7 +13,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { LADDERS, START, climb } from './climb.ts';
 
 export interface TunerParts {
-  readonly engine: Pick<Engine, 'indexes'>;
+  readonly engine: Pick<Engine, 'describeTable' | 'indexes'>;
   readonly catalog: Pick<Catalog, 'tables'>;
   readonly telemetry: Telemetry;
   readonly limits: IndexLimits;
@@ -53,16 +55,17 @@ export class Tuner {
   /** A failure is reported and changes nothing: the index serves searches all the same. A dropped table is none. */
   async tune(table: TableRecord, request: TuneRequest): Promise<IndexTuning | undefined> {
     const { catalog, telemetry, limits } = this.#parts;
-    if (limits.tuningSeconds === 0) return undefined;
     try {
-      const tuning = await this.#measure(table, request);
+      const tuning = limits.tuningSeconds === 0 ? undefined : await this.#measure(table, request);
       if (tuning === undefined) {
         // What is known is of an index before this one, or of other rows.
-        const { index, branch } = request;
-        if (findTuning(table.tunings, index, branch)) await catalog.tables.removeTuning(table.id, index, branch);
+        const former = findTuning(table.tunings, request.index, request.branch);
+        if (former !== undefined) await catalog.tables.removeTuning(table.id, former);
         return undefined;
       }
       await catalog.tables.saveTuning(table.id, tuning);
+      // A commit that came before it has found nothing to forget.
+      await this.forgetOutdated(table);
       // The metric is that of the main branch.
       if (tuning.branch !== undefined) return tuning;
       const { index, indexType, target, milliseconds } = tuning;
@@ -78,20 +81,68 @@ export class Tuner {
       });
       return tuning;
     } catch (cause) {
-      // A catalog that cannot answer does not hide the failure.
-      const exists = await catalog.tables.has(table.id).catch(() => true);
-      if (exists) telemetry.emit({ kind: 'background-failed', task: 'index tuning', cause });
+      await this.#report(table.id, cause);
       return undefined;
     }
   }
 
   /** For after maintenance: the indexes that were never measured, or whose table has changed much since. */
   async tuneChanged(table: TableRecord, buildMilliseconds: number): Promise<void> {
+    const tunings = await this.forgetOutdated(table);
+    if (this.#parts.limits.tuningSeconds === 0) return;
     const indexes = await this.#parts.engine.indexes.list({ ...table, branch: undefined, version: undefined });
     for (const index of indexes) {
-      if (!isVectorIndex(index.type) || !hasChanged(table, index)) continue;
+      if (!isVectorIndex(index.type) || !hasChanged(tunings, index)) continue;
       await this.tune(table, { index: index.name, buildMilliseconds });
     }
+  }
+
+  /**
+   * Forgets what was measured of indexes that are gone or were replaced, and follows renamed columns. Gives what is left.
+   * A failure is reported.
+   */
+  async forgetOutdated({ id, location }: Pick<TableRecord, 'id' | 'location'>): Promise<readonly IndexTuning[]> {
+    const { catalog } = this.#parts;
+    const kept: IndexTuning[] = [];
+    try {
+      const table = await catalog.tables.findById(id);
+      for (const tuning of table?.tunings ?? []) {
+        const current = await this.#findCurrent(location, tuning);
+        if (current === undefined) await catalog.tables.removeTuning(id, tuning);
+        else kept.push(current);
+        if (current !== undefined && current !== tuning) await catalog.tables.saveTuning(id, current);
+      }
+    } catch (cause) {
+      await this.#report(id, cause);
+    }
+    return kept;
+  }
+
+  /** If its index still has the same type, distance and column, or the column has another name. */
+  async #findCurrent(location: TableRecord['location'], tuning: IndexTuning): Promise<IndexTuning | undefined> {
+    const { engine } = this.#parts;
+    const state = { location, branch: tuning.branch, version: undefined };
+    try {
+      const index = (await engine.indexes.list(state)).find(({ name }) => name === tuning.index);
+      const [column] = index?.columns ?? [];
+      if (index?.type !== tuning.indexType || column === undefined) return undefined;
+      const statistics = await engine.indexes.findStatistics(state, tuning.index);
+      if (statistics?.distanceType !== tuning.distanceType) return undefined;
+      if (column === tuning.column) return tuning;
+      const { schema } = await engine.describeTable(state);
+      const isRenamed = resolveField(schema, parseFieldPath(tuning.column)) === undefined;
+      return isRenamed ? { ...tuning, column } : undefined;
+    } catch (error) {
+      if (error instanceof ServiceError && error.kind === 'TableBranchNotFound') return undefined;
+      throw error;
+    }
+  }
+
+  /** Unless the table is gone. A catalog that cannot answer does not hide the failure. */
+  async #report(tableId: string, cause: unknown): Promise<void> {
+    const { catalog, telemetry } = this.#parts;
+    const exists = await catalog.tables.has(tableId).catch(() => true);
+    if (exists) telemetry.emit({ kind: 'background-failed', task: 'index tuning', cause });
   }
 
   async #measure(table: TableRecord, request: TuneRequest): Promise<IndexTuning | undefined> {
@@ -156,11 +207,9 @@ function isVectorIndex(type: string): type is VectorIndexType {
   return VECTOR_INDEX_TYPES.some((each) => each === type);
 }
 
-/** A restore brings an earlier index of the same name back, maybe one of another type. */
-function hasChanged({ tunings }: TableRecord, { name, type, indexedRows = 0 }: IndexDescription): boolean {
+function hasChanged(tunings: readonly IndexTuning[], { name, indexedRows = 0 }: IndexDescription): boolean {
   const tuning = findTuning(tunings, name, undefined);
-  if (tuning === undefined || tuning.indexType !== type) return true;
-  return Math.abs(indexedRows - tuning.rows) >= tuning.rows * CHANGE_MIN;
+  return tuning === undefined || Math.abs(indexedRows - tuning.rows) >= tuning.rows * CHANGE_MIN;
 }
 
 function rounded({ settings, recall, milliseconds }: MeasuredSearch): MeasuredSearch {

@@ -241,7 +241,7 @@ export class BatchCommits {
         return { id, key: request.key, digest: request.digest(), generation, outcome: JSON.stringify(fields) };
       },
     });
-    this.#show(members);
+    await this.#show(members);
     const transactionId = recorded.commits[0]?.transactionId;
     const response = { id, key: request.key };
     return { kind: 'committed', version: 0, transactionId, properties: undefined, fields, response };
@@ -253,13 +253,13 @@ export class BatchCommits {
   }
 
   /** All at once: a reader that has seen one table sees the others too. */
-  #show(members: readonly Member[]): void {
+  async #show(members: readonly Member[]): Promise<void> {
     const { engine, responses, onCommit } = this.#parts;
     for (const { version } of members) engine.releaseReaders(toTarget(version));
     responses.abort(members.map(({ entry }) => entry.id));
     for (const { version } of members) {
       void version.plan.discard();
-      onCommit(version.table, { isAppend: false });
+      await onCommit(version.table, { isAppend: false, mayChangeIndexes: true });
     }
   }
 
@@ -273,7 +273,7 @@ export class BatchCommits {
         // The transaction that records the batch may have been committed, and its reply lost.
         const kept = await journal.find(id);
         if (kept !== undefined) {
-          this.#show(members);
+          await this.#show(members);
           return { ...toReplayed(kept), kind: 'committed' };
         }
         // A version that is still on its way to an object store must not follow the base version later.

@@ -112,13 +112,13 @@ export class MultiCommitPipeline {
     const { journal, onStep, sync } = this.#parts;
     await onStep('record');
     const [recorded] = await journal.record([toCommit(write, entry, version, fields)], sync === 'full');
-    this.#publish(write);
+    await this.#publish(write);
     return toSuccess(this.#parts, write, entry, { version, fields, recorded });
   }
 
-  #publish({ table, branch }: JournaledWrite): void {
+  async #publish({ table, branch }: JournaledWrite): Promise<void> {
     this.#parts.engine.releaseReaders({ location: table.location, branch });
-    this.#parts.onCommit(table, { isAppend: false });
+    await this.#parts.onCommit(table, { isAppend: false, mayChangeIndexes: true });
   }
 
   /**
@@ -143,7 +143,7 @@ export class MultiCommitPipeline {
         const kept = await journal.find(entry.id);
         if (kept?.state === 'committed') {
           end(kept);
-          this.#publish(write);
+          await this.#publish(write);
           return { ...toReplayed(kept), kind: 'committed', properties: write.table.properties };
         }
         // Invariant 17: the base version is the latest again only when no commit can follow it any more.

@@ -1,6 +1,7 @@
 import type { Journal, NewEntry } from '../catalog/catalog.ts';
 import type { OpenTable, PreparedCommit, WriteTarget } from '../engine/engine.ts';
 import { NotOwner, ServiceError } from '../errors/service-error.ts';
+import type { CommitKind } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import { readExpectation, toCommit, toEntry } from './journal-entries.ts';
 import { BatchMember, prepareBatch, takeBatch } from './queue/batch.ts';
@@ -238,12 +239,13 @@ export class WritePipeline {
       scope?.end();
     }
     inDoubtWrites.untrack(entries);
+    const { table, plan } = batch[0].write;
+    const isAppend = plan.kinds.every((kind) => kind === 'append');
+    await onCommit(table, { isAppend, mayChangeIndexes: !plan.kinds.every((kind) => ROW_CHANGES.has(kind)) });
     for (const [index, { write, settle }] of batch.entries()) {
       const commit = { version, fields: at(fields, index), recorded: recorded[index] };
       settle(toSuccess(this.#parts, write, at(entries, index), commit));
     }
-    const { table, plan } = batch[0].write;
-    onCommit(table, { isAppend: plan.kinds.every((kind) => kind === 'append') });
   }
 
   /** The latest state of the table. After a failure nothing that is cached of it holds. */
@@ -264,6 +266,8 @@ export class WritePipeline {
     });
   }
 }
+
+const ROW_CHANGES: ReadonlySet<CommitKind> = new Set(['append', 'update', 'delete']);
 
 /** A batch whose journal entries are written. */
 interface PendingBatch {

@@ -122,6 +122,12 @@ export type OnBatch = (commit: {
 }) => void;
 
 /** Called after each recorded write; `isAppend` when it only added rows. */
-export type OnCommit = (table: TableRecord, options: { readonly isAppend: boolean }) => void;
+export type OnCommit = (table: TableRecord, options: CommitOptions) => Promise<void>;
+
+export interface CommitOptions {
+  readonly isAppend: boolean;
+  /** False if it only changed rows. */
+  readonly mayChangeIndexes: boolean;
+}
 
 export type OnWriteStep = (step: WriteStep) => void | Promise<void>;

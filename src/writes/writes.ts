@@ -71,7 +71,7 @@ export class Writes {
   /** Inserts in several requests. */
   readonly uploads: Uploads;
   readonly onStep: OnWriteStep;
-  onCommit: OnCommit = () => {};
+  onCommit: OnCommit = async () => {};
   readonly #settings: WritesSettings;
   readonly #pipeline: WritePipeline;
   readonly #multiCommit: MultiCommitPipeline;
@@ -95,7 +95,7 @@ export class Writes {
     const fences = new Fences({ engine, journal });
     const shared = { ...settings, limits, journal, queues, idempotency, fences };
     const inDoubtWrites = (this.inDoubtWrites = new InDoubtWrites({ ...shared, tables }));
-    const onCommit: OnCommit = (table, options) => this.onCommit(table, options);
+    const onCommit: OnCommit = async (table, options) => this.onCommit(table, options);
     const parts: PipelineParts = { ...shared, responses, inDoubtWrites, onStep, onCommit };
     this.#pipeline = new WritePipeline(parts);
     this.#batches = new BatchCommits({ ...parts, batches: catalog.batches, telemetry: settings.telemetry });

@@ -92,10 +92,11 @@ export function createTableStore(context: CatalogContext) {
       );
     },
 
-    async removeTuning(tableId: string, index: string, branch: string | undefined): Promise<void> {
-      await write(async (sql) =>
-        saveTuning(sql, tableId, (each) => each.index === index && each.branch === branch, undefined),
-      );
+    /** Unless the index was measured again since. */
+    async removeTuning(tableId: string, { index, branch, tunedAt }: IndexTuning): Promise<void> {
+      const isSame = (each: IndexTuning): boolean =>
+        each.index === index && each.branch === branch && each.tunedAt === tunedAt;
+      await write(async (sql) => saveTuning(sql, tableId, isSame, undefined));
     },
 
     async removeTuningsOfBranch(tableId: string, branch: string): Promise<void> {

@@ -24,7 +24,6 @@ import { readQueryTimeout } from '../data/read-query.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
 import type { Dialect, TableRequest } from '../operation.ts';
 import { cutPage, readNameToken, readPageSize } from '../shared/pages.ts';
-import { orReport } from '../shared/record-commit.ts';
 import { readState, toTableState } from '../shared/table-state.ts';
 import { runWrite } from '../shared/write-reply.ts';
 import { isKnownToLanceDbClient } from './read-index.ts';
@@ -126,14 +125,7 @@ export const dropIndex = defineTableOperation({
   async run(request, services) {
     const name = readIndexName(request);
     const { branch } = readState(request);
-    const reply = await runWrite(request, services, { branch, plan: services.engine.commits.dropIndex(name) });
-    const { table } = request;
-    if (findTuning(table.tunings, name, branch) !== undefined) {
-      await orReport('parameters of an index', services, async () =>
-        services.catalog.tables.removeTuning(table.id, name, branch),
-      );
-    }
-    return reply;
+    return runWrite(request, services, { branch, plan: services.engine.commits.dropIndex(name) });
   },
 });
 

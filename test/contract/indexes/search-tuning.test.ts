@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { Index } from '@lancedb/lancedb';
+import { eventually } from '../../support/eventually.ts';
 import { clusteredQueries, clusteredStream } from '../../support/clustered-vectors.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
@@ -254,6 +255,116 @@ suite('an index shows', () => {
     assert.equal(updated.status, 200, updated.text);
     const { search } = await build(made, { column: 'vec', index_type: 'IVF_FLAT' });
     assert.ok(search?.recall >= 0.95, JSON.stringify(search));
+  });
+});
+
+suite('what was measured of an index is not used', () => {
+  /** For this target a search compares every row, by the cosine: what uses the measurement is easy to tell. */
+  const COSINE = {
+    column: 'vec',
+    index_type: 'IVF_FLAT',
+    num_partitions: 2,
+    distance_type: 'cosine',
+    recall_target: 1,
+  };
+  const rows = clusteredStream({ ...SHAPE, rows: 2000 });
+
+  async function measured(): Promise<MadeTable> {
+    const made = await server.table({ stream: rows });
+    assert.ok((await build(made, COSINE)).search);
+    return made;
+  }
+
+  async function post(made: MadeTable, operation: string, body: object): Promise<any> {
+    const answer = await server.admin.post(`${made.at}/${operation}`, body, { accept: 'application/json' });
+    assert.equal(answer.status, 200, answer.text);
+    return answer.json;
+  }
+
+  async function distances(made: MadeTable, parameters: object = {}): Promise<readonly number[]> {
+    const body = { vector: { single_vector: QUERIES[0] }, k: 3, columns: { column_names: ['id'] }, ...parameters };
+    return (await post(made, 'query', body)).rows.map((row: { _distance: number }) => row._distance);
+  }
+
+  /** As a search without any index does. */
+  async function assertByDefault(made: MadeTable): Promise<void> {
+    assert.deepEqual(await distances(made), await distances(made, { distance_type: 'l2' }));
+  }
+
+  const planOf = async (made: MadeTable): Promise<string> =>
+    post(made, 'explain_plan', { query: { vector: { single_vector: QUERIES[0] }, k: 10 } });
+
+  test('after an overwrite, nor for the next index of the column', async () => {
+    const made = await measured();
+    const written = await server.admin.arrow(`${made.at}/insert?mode=overwrite`, rows);
+    assert.equal(written.status, 200, written.text);
+    await assertByDefault(made);
+    const { search } = await build(made, { ...INDEX, num_partitions: 4, name: 'next', recall_target: 0.5 });
+    assert.match(await planOf(made), new RegExp(`minimum_nprobes=${search.nprobes}\\b`));
+  });
+
+  test('after an overwrite in several commits', async () => {
+    const made = await measured();
+    const query = `upload_id=${(await post(made, 'multipart_write/create', {})).upload_id}`;
+    for (const part of ['1', '2']) {
+      const sent = `${made.at}/insert?mode=overwrite&${query}&upload_part_id=${part}`;
+      assert.equal((await server.admin.arrow(sent, rows)).status, 200);
+    }
+    await post(made, `multipart_write/complete?${query}`, {});
+    await assertByDefault(made);
+  });
+
+  test('after a restore of another index with its name', async () => {
+    const made = await server.table({ stream: rows });
+    const { version } = await build(made, { ...INDEX, num_partitions: 2 });
+    await build(made, { column: 'vec', index_type: 'IVF_FLAT', num_partitions: 2, recall_target: 1 });
+    assert.doesNotMatch(await planOf(made), /ANNSubIndex/);
+    await post(made, 'restore', { version });
+    assert.match(await planOf(made), /ANNSubIndex/);
+  });
+
+  test('but is used after a restore of the same index', async () => {
+    const made = await measured();
+    const { search } = await listed(made);
+    const { version } = await post(made, 'update', { updates: [['bucket', '1']] });
+    await post(made, 'restore', { version: version - 1 });
+    assert.deepEqual((await listed(made)).search, search);
+  });
+
+  test('after its column was dropped, for another column', async () => {
+    const made = await server.table({ stream: rows });
+    await post(made, 'add_columns', { new_columns: [{ name: 'other', expression: 'vec' }] });
+    await build(made, COSINE);
+    await post(made, 'drop_columns', { columns: ['vec'] });
+    await assertByDefault(made);
+  });
+
+  test('but is used after its column was renamed, also by searches that name the column', async () => {
+    const made = await measured();
+    const byIndex = await distances(made);
+    await post(made, 'alter_columns', { alterations: [{ path: 'vec', rename: 'renamed' }] });
+    const query = { vector: { single_vector: QUERIES[0] }, k: 3, vector_column: 'renamed' };
+    assert.doesNotMatch(await post(made, 'explain_plan', { query }), /ANNSubIndex/);
+    assert.deepEqual(await distances(made, { vector_column: 'renamed' }), byIndex);
+  });
+
+  test('after another program has dropped it and maintenance has run', async () => {
+    const made = await measured();
+    await (await server.embedded(made)).dropIndex('vec_idx');
+    await post(made, 'maintenance/run', {});
+    await assertByDefault(made);
+  });
+
+  test('when it is dropped while it is being measured', async () => {
+    const made = await server.table({ stream: rows });
+    const started = await server.admin.post(`${made.at}/create_index`, COSINE, { prefer: 'respond-async' });
+    assert.equal(started.status, 202, started.text);
+    const job = async (): Promise<any> =>
+      (await server.admin.post('/v1/jobs/describe', { job_id: started.json.job_id })).json;
+    await eventually(async () => (await job()).phase === 'measuring' || (await job()).job_state === 'DONE');
+    await post(made, 'index/vec_idx/drop', {});
+    await eventually(async () => (await job()).job_state === 'DONE');
+    await assertByDefault(made);
   });
 });
 
