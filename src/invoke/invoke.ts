@@ -8,6 +8,7 @@ import { databaseNotFound, tableNotFound } from '../model/refusals.ts';
 import type { Database, TableRecord } from '../model/table.ts';
 import type { Operation, OperationRequest, Reply, RequestFacts } from '../operations/operation.ts';
 import type { Services } from '../operations/services.ts';
+import { isOverwrite } from '../operations/shared/parameters.ts';
 import { withoutMainBranch } from '../operations/shared/table-state.ts';
 import { checkDeclared } from '../operations/tables/declared-tables.ts';
 import { resolveTarget } from './target.ts';
@@ -70,9 +71,8 @@ export async function invoke(
 /** A create replaces the data of a table, a registration the table itself. */
 function readReplacement({ path, query, body }: OperationRequest): 'data' | 'table' | undefined {
   if (path === undefined) return undefined;
-  if (query['mode']?.toLowerCase() === 'overwrite') return 'data';
-  const mode = body?.['mode'];
-  return typeof mode === 'string' && mode.toLowerCase() === 'overwrite' ? 'table' : undefined;
+  if (isOverwrite(query['mode'])) return 'data';
+  return isOverwrite(body?.['mode']) ? 'table' : undefined;
 }
 
 /** Writes of a table run at the node that owns it; so does a create that may replace one. */
@@ -83,7 +83,7 @@ async function forward(
   { tables }: Catalog,
 ): Promise<Reply | undefined> {
   if (input.forward === undefined || !changesTables(operation)) return undefined;
-  const isReplaced = path !== undefined && input.query['mode']?.toLowerCase() === 'overwrite';
+  const isReplaced = path !== undefined && isOverwrite(input.query['mode']);
   const written = isReplaced ? await tables.find(input.database?.id ?? '', path) : table;
   return written && input.forward(written);
 }

@@ -65,6 +65,9 @@ suite('three nodes on one catalog and one store', { skip: NO_CLUSTERS }, () => {
     ok(await b.post(`${table}/tags/create`, { tag: 'now', version: 3 }));
     ok(await c.post(`${table}/branches/create`, { name: 'trial' }));
     ok(await b.arrow(`${table}/create?mode=overwrite`, sampleStream(4)));
+    for (const mode of ['Over_Write', '"overwrite"']) {
+      ok(await b.arrow(`${table}/create?mode=${encodeURIComponent(mode)}`, sampleStream(4)));
+    }
     for (const client of clients) assert.equal(await count(client, table), 4);
     ok(await c.post(`${table}/restore`, { version: 2 }));
     for (const client of clients) assert.equal(await count(client, table), 11);

@@ -10,14 +10,22 @@ export function readWord<Word extends string>(
   words: readonly [fallback: Word, ...others: Word[]],
 ): Word {
   if (text === undefined) return words[0];
-  const plain = toPlain(text.replace(/^"(.*)"$/s, '$1'));
+  const plain = toPlain(text);
   const word = words.find((candidate) => toPlain(candidate) === plain);
   if (word !== undefined) return word;
   throw invalidInput(`The ${name} ${quoteForMessage(text)} is unknown.`, `Use one of ${words.join(', ')}.`);
 }
 
+/** Whether `readWord` reads it as `overwrite`. */
+export function isOverwrite(mode: unknown): boolean {
+  return typeof mode === 'string' && toPlain(mode) === 'overwrite';
+}
+
 function toPlain(text: string): string {
-  return text.toLowerCase().replaceAll('_', '');
+  return text
+    .replace(/^"(.*)"$/s, '$1')
+    .toLowerCase()
+    .replaceAll('_', '');
 }
 
 interface EntriesRule {

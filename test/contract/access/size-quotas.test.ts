@@ -115,6 +115,19 @@ suite('a quota of rows', () => {
     assertRefused(await client.post('/v1/table/a/restore', { version: 99 }), missing);
   });
 
+  test('refuses an overwrite that would exceed it, in each spelling of the mode', async () => {
+    const { database, client } = await makeTenant();
+    await limit({ database, rows: 10 });
+    assertDone(await create(client, 'a', 5));
+    for (const mode of ['overwrite', 'OVERWRITE', 'over_write', '"overwrite"', '"Over_Write"']) {
+      const query = `?mode=${encodeURIComponent(mode)}`;
+      assertRefused(await create(client, 'a', 11, query), exceeded(/5 are used, and this request adds 6/));
+      assertDone(await create(client, 'a', 10, query));
+      assert.equal((await usage(client, { database })).rows, 10, mode);
+      assertDone(await create(client, 'a', 5, query));
+    }
+  });
+
   test('replays a write that was applied, also when the quota is used up', async () => {
     const { database, client } = await makeTenant();
     await limit({ database, rows: 10 });
@@ -232,10 +245,12 @@ suite('a registered table', () => {
     const location = await release(client, 8);
     const header = { 'x-service-database': database };
     assertDone(await server.admin.arrow('/v1/table/theirs/create', stream(8), header));
-    const register = async (): Promise<Answer> =>
-      client.post('/v1/table/theirs/register', { location, mode: 'overwrite' });
+    const register = async (mode = 'overwrite'): Promise<Answer> =>
+      client.post('/v1/table/theirs/register', { location, mode });
     await limit({ principal, tables: 0 });
-    assertRefused(await register(), exceeded(/this caller allows 0 tables: 0 are used, and this request adds 1/));
+    for (const mode of ['overwrite', 'Over_Write', '"overwrite"']) {
+      assertRefused(await register(mode), exceeded(/this caller allows 0 tables: 0 are used, and this request adds 1/));
+    }
     await limit({ principal, tables: 1, rows: 7 });
     assertRefused(await register(), exceeded(/this caller allows 7 rows: 0 are used, and this request adds 8/));
     await limit({ principal, rows: 8 });
