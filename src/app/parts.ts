@@ -97,7 +97,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const { membership, leases } = await joinNodes(config, { catalog, telemetry, nodeId });
   open.add(membership);
   const isNewCatalog = await ensureDefaultDatabase(catalog, storage.root);
-  const adminKey = await ensureAdminKey(catalog, config);
+  const adminKey = await ensureAdminKey(catalog, config, telemetry);
   if (issuerUrl !== undefined) await ensureSigningKey(catalog);
   const disk = outside.disk === undefined ? {} : { disk: outside.disk };
   const watchedTablesMax = limits.engine.openTablesMax;

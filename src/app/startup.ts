@@ -37,9 +37,14 @@ export async function ensureDefaultDatabase(catalog: Catalog, root: string): Pro
  * digest, and `admin.key` in the data folder, readable by its owner, keeps the key. Of several servers that start at
  * once, one creates it.
  */
-export async function ensureAdminKey(catalog: Catalog, config: Config): Promise<string | undefined> {
+export async function ensureAdminKey(
+  catalog: Catalog,
+  config: Config,
+  telemetry: Telemetry,
+): Promise<string | undefined> {
   if (config.adminKey !== undefined) {
-    await catalog.keys.ensure(toAdministrator(digestSecret(config.adminKey)));
+    const isValid = await catalog.keys.ensure(toAdministrator(digestSecret(config.adminKey)));
+    if (!isValid) telemetry.emit({ kind: 'admin-key-revoked' });
     return undefined;
   }
   const keys = await catalog.keys.list({ limit: 1 });

@@ -32,6 +32,8 @@ interface Events {
   };
   'worker-stalled': { pid: number; seconds: number };
   'recovery-done': { swept: number; adopted: number; milliseconds: number };
+  /** The configured administrator key was revoked, and is refused. */
+  'admin-key-revoked': object;
   'key-set-fetched': { issuer: string; keys: number; milliseconds: number };
   'key-set-failed': { issuer: string; cause: unknown };
   'unknown-fields-ignored': { operation: string; names: readonly string[] };

@@ -10,7 +10,10 @@ import { createTable, holdVersion, open, temporaryFile } from '../catalog/tempor
 import { ContractServer } from '../contract/contract-server.ts';
 import { NO_OBJECT_STORES, toObjectSettings } from '../storage/object/test-stores.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
+import { Client } from '../support/client.ts';
 import { S3Emulator } from '../support/s3/s3-emulator.ts';
+import { startServerProcess } from '../support/server-process.ts';
+import type { ServerProcess } from '../support/server-process.ts';
 
 for (const branch of [undefined, 'trial']) {
   test(`a write of several commits that a crash cut short is undone (${branch ?? 'main'})`, async (t) => {
@@ -77,4 +80,29 @@ test('the marks that the former release left beside the catalog are removed', as
   const server = await ContractServer.start({ folder });
   t.after(async () => server.close());
   assert.equal(existsSync(file), false);
+});
+
+test('a configured administrator key that was revoked stays revoked, and the server starts with a warning', async (t) => {
+  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-revoked-'));
+  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const warnings = ({ log }: Pick<ServerProcess, 'log'>) => log.filter(({ event }) => event === 'admin-key-revoked');
+  const before = await startServerProcess(folder);
+  t.after(async () => before.stop());
+  const admin = new Client(before.url);
+  const { id: principal } = (await admin.get('/v1/whoami')).json;
+  const grants = [{ role: 'admin', all_databases: true }];
+  const { key } = (await admin.post('/v1/access/key/create', { name: 'successor', grants })).json;
+  const revoked = { key_id: principal.slice('key:'.length) };
+  assert.equal((await new Client(before.url, { key }).post('/v1/access/key/revoke', revoked)).status, 200);
+  assert.deepEqual(warnings(before), []);
+  await before.stop();
+
+  const after = await startServerProcess(folder);
+  t.after(async () => after.stop());
+  assert.equal((await new Client(after.url).get('/v1/tables')).status, 401);
+  assert.equal((await new Client(after.url, { key }).get('/v1/tables')).status, 200);
+  assert.deepEqual(
+    warnings(after).map(({ level }) => level),
+    ['warn'],
+  );
 });

@@ -62,15 +62,15 @@ export function createCredentialStore({ read, write, caches, now }: CatalogConte
       return write(async (sql) => insertCredential(sql, kind, { ...credential, createdAt: now() }));
     },
 
-    /** Creates it unless a valid one has its digest. Of several servers that start at once, one creates it. */
-    async ensure(credential: NewCredential): Promise<void> {
-      const isKnown = async (sql: Sql): Promise<boolean> =>
-        (await selectValid(sql, kind).where('digest', '=', credential.digest).executeTakeFirst()) !== undefined;
+    /** Creates it unless one has its digest; false if that one was revoked. Servers may start at once: one creates it. */
+    async ensure(credential: NewCredential): Promise<boolean> {
+      const find = async (sql: Sql) =>
+        sql.selectFrom(kind.table).select('revokedAt').where('digest', '=', credential.digest).executeTakeFirst();
+      const findOrInsert = async (sql: Sql) =>
+        (await find(sql)) ?? insertCredential(sql, kind, { ...credential, createdAt: now() });
       // Read before, since every write makes all processes repeat their lookups.
-      if (await read(isKnown)) return;
-      await write(async (sql) => {
-        if (!(await isKnown(sql))) await insertCredential(sql, kind, { ...credential, createdAt: now() });
-      });
+      const { revokedAt } = (await read(find)) ?? (await write(findOrInsert));
+      return (revokedAt ?? null) === null;
     },
 
     /** Creates it unless there are others, even revoked ones: true for one of several servers that start at once. */

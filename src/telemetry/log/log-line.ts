@@ -29,6 +29,7 @@ const LEVELS: Readonly<Partial<Record<EventKind, LogLevel>>> = {
   'node-lapsed': 'warn',
   'table-taken-over': 'warn',
   'lease-lost': 'warn',
+  'admin-key-revoked': 'warn',
   'key-set-failed': 'warn',
   'job-interrupted': 'warn',
   'slow-query': 'warn',

@@ -42,7 +42,7 @@ async function startFirst(context: TestContext, config: Config) {
   const catalog = await openConfiguredCatalog(config);
   context.after(async () => catalog.close());
   const isNewCatalog = await ensureDefaultDatabase(catalog, config.storage.root);
-  const adminKey = await ensureAdminKey(catalog, config);
+  const adminKey = await ensureAdminKey(catalog, config, { emit: () => {} });
   await ensureSigningKey(catalog);
   return { config, catalog, isNewCatalog, adminKey };
 }
