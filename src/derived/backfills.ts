@@ -6,16 +6,17 @@ import type { EngineLimits, SqlLimits } from '../model/limits.ts';
 import type { GuardedSql } from '../model/query.ts';
 import { MAIN_BRANCH, locationKey } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
-import type { SizeQuotas } from '../quotas/size-quotas.ts';
-import type { WriteRequest, Writes } from '../writes/writes.ts';
-import { openTableJobs, requireOwnSuccess, toOwnRequest } from './table-jobs.ts';
+import type { SizeQuotas, SizedWrite } from '../quotas/size-quotas.ts';
+import type { Writes } from '../writes/writes.ts';
+import { beginOwnSized, requireOwnSuccess, toOwnRequest } from './own-write.ts';
+import { openTableJobs } from './table-jobs.ts';
 
 export interface BackfillsParts {
   readonly engine: Engine;
-  readonly catalog: Pick<Catalog, 'tables'>;
+  readonly catalog: Pick<Catalog, 'tables' | 'quotas'>;
   readonly writes: Writes;
   readonly jobs: Jobs;
-  readonly sizeQuotas: Pick<SizeQuotas, 'refresh'>;
+  readonly sizeQuotas: Pick<SizeQuotas, 'begin' | 'refresh'>;
   readonly limits: { readonly engine: Pick<EngineLimits, 'backfillBytes'>; readonly sql: SqlLimits };
 }
 
@@ -35,6 +36,8 @@ export interface Backfilled {
   readonly [field: string]: unknown;
 }
 
+type OpenRows = Awaited<ReturnType<Engine['computed']['countOpen']>>;
+
 const KIND = 'backfill_column';
 
 /**
@@ -44,41 +47,64 @@ const KIND = 'backfill_column';
 export class Backfills {
   readonly #parts: BackfillsParts;
   readonly #startJob: (request: BackfillRequest) => StartedJob<Backfilled>;
+  /** The columns whose backfills run, and have reserved what they need. */
+  readonly #running = new Set<string>();
 
   constructor(parts: BackfillsParts) {
     this.#parts = parts;
-    const run = async (request: BackfillRequest, enter: EnterPhase) => {
-      try {
-        return await this.#run(request, enter);
-      } finally {
-        // A size that cannot be measured now is measured after the next write.
-        await parts.sizeQuotas.refresh(request.table).catch(() => {});
-      }
-    };
+    const run = async (request: BackfillRequest, enter: EnterPhase) => this.#run(request, enter);
     this.#startJob = openTableJobs(parts, { kind: KIND, toSubject, readRequest, run });
   }
 
   /** Refuses what cannot be done, and what a quota has no room for; texts and lists may turn out to need more. */
-  async start(request: BackfillRequest, admit: WriteRequest['admit']): Promise<StartedJob<Backfilled>> {
-    const { computed } = this.#parts.engine;
-    const { table, branch = MAIN_BRANCH, column } = request;
-    const target = { location: table.location, branch: request.branch };
-    const filled = { column, where: this.#guard(request) };
-    // Branches count for no quota.
-    if (admit === undefined || branch !== MAIN_BRANCH) await computed.check(target, filled);
-    else {
-      const { rows, bytes } = await computed.countOpen(target, filled);
-      if (rows > 0) await admit({ rows: 0, bytes: Math.max(1, bytes) });
+  async start(request: BackfillRequest): Promise<StartedJob<Backfilled>> {
+    const { table, column, branch } = request;
+    const where = this.#guard(request);
+    await this.#parts.engine.computed.check({ location: table.location, branch }, { column, where });
+    if (!this.#running.has(toSubject(request).exclusiveKey)) {
+      const sized = await this.#beginSized(request);
+      try {
+        if (sized !== undefined) await this.#admitOpen(request, sized);
+      } finally {
+        // The job reserves it itself: it may run long after this request.
+        await sized?.end();
+      }
     }
     return this.#startJob(request);
   }
 
   async #run(request: BackfillRequest, enter: EnterPhase): Promise<Backfilled> {
-    const { engine, limits } = this.#parts;
+    const { exclusiveKey } = toSubject(request);
+    await enter('counting rows');
+    const sized = await this.#beginSized(request);
+    this.#running.add(exclusiveKey);
+    try {
+      return await this.#fill(request, enter, await this.#admitOpen(request, sized));
+    } finally {
+      // A size that cannot be measured now is measured after the next write.
+      await (sized?.end() ?? this.#parts.sizeQuotas.refresh(request.table).catch(() => {}));
+      this.#running.delete(exclusiveKey);
+    }
+  }
+
+  /** Branches count for no quota. */
+  async #beginSized({ table, branch = MAIN_BRANCH, caller }: BackfillRequest): Promise<SizedWrite | undefined> {
+    return branch === MAIN_BRANCH ? beginOwnSized(table, caller, this.#parts) : undefined;
+  }
+
+  /** Reserves what the rows that are not filled need at least. */
+  async #admitOpen(request: BackfillRequest, sized: SizedWrite | undefined): Promise<OpenRows> {
     const { table, column, branch } = request;
     const where = this.#guard(request);
-    await enter('counting rows');
-    const open = await engine.computed.countOpen({ location: table.location, branch }, { column, where });
+    const open = await this.#parts.engine.computed.countOpen({ location: table.location, branch }, { column, where });
+    if (open.rows > 0) await sized?.admit({ rows: 0, bytes: Math.max(1, open.bytes) });
+    return open;
+  }
+
+  async #fill(request: BackfillRequest, enter: EnterPhase, open: OpenRows): Promise<Backfilled> {
+    const { engine, limits } = this.#parts;
+    const { column } = request;
+    const where = this.#guard(request);
     const { backfillBytes: bytesMax } = limits.engine;
     let rows = 0;
     for (let fromAddress = 0n; ;) {

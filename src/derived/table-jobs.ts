@@ -1,8 +1,6 @@
-import { randomUUID } from 'node:crypto';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { EnterPhase, Job, JobResult, Jobs, NewJob, StartedJob } from '../jobs/jobs.ts';
 import type { TableRecord } from '../model/table.ts';
-import type { SucceededWrite, WriteRequest, WriteResult, Writes } from '../writes/writes.ts';
 
 interface TableJobsParts {
   readonly jobs: Jobs;
@@ -31,33 +29,4 @@ export function openTableJobs<Request, Result extends JobResult>(
     return { subject: toSubject(request), work: toWork(request) };
   });
   return (request) => jobs.start(toSubject(request), toWork(request));
-}
-
-interface OwnWrite {
-  readonly operation: string;
-  readonly caller: string;
-  readonly requestId: string;
-}
-
-/** The identity of a write that a job makes: no client repeats it, and none waits for it. */
-export function toOwnRequest({ operation, caller, requestId }: OwnWrite): WriteRequest {
-  const digest = randomUUID();
-  const { signal } = new AbortController();
-  return {
-    operation,
-    caller,
-    requestId,
-    key: undefined,
-    expectedVersion: undefined,
-    digest: () => digest,
-    signal: () => signal,
-  };
-}
-
-/** The result of such a write counts as answered. Throws what failed. */
-export async function requireOwnSuccess({ responses }: Pick<Writes, 'responses'>, result: WriteResult) {
-  if ('error' in result) throw result.error;
-  // A mark that fails only keeps the entry longer.
-  if (result.response !== undefined) await responses.mark(result.response)?.catch(() => {});
-  return result satisfies SucceededWrite;
 }

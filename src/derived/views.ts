@@ -12,7 +12,8 @@ import { locationKey, toTableState } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { SizeQuotas } from '../quotas/size-quotas.ts';
 import type { Writes } from '../writes/writes.ts';
-import { openTableJobs, requireOwnSuccess, toOwnRequest } from './table-jobs.ts';
+import { beginOwnSized, requireOwnSuccess, toOwnRequest } from './own-write.ts';
+import { openTableJobs } from './table-jobs.ts';
 import { toStream, toViewQuery } from './view-query.ts';
 
 export interface ViewsParts {
@@ -135,7 +136,7 @@ export class Views {
     const { writes, now } = this.#parts;
     const how = isAppend ? 'appended' : 'rebuilt';
     const state: ViewState = { sourceVersion: version, refreshedAt: now(), how };
-    const sized = await this.#beginSized(view, caller);
+    const sized = await beginOwnSized(view, caller, this.#parts);
     try {
       const result = await writes.insertWhole(
         {
@@ -162,18 +163,6 @@ export class Views {
   async #requireState({ id, properties }: TableRecord): Promise<void> {
     const latest = await this.#parts.catalog.tables.findById(id);
     if (latest?.properties[VIEW_STATE_PROPERTY] !== properties[VIEW_STATE_PROPERTY]) throw new Overtaken();
-  }
-
-  /** No request has brought the quotas along. */
-  async #beginSized(table: TableRecord, caller: string) {
-    const { catalog, sizeQuotas } = this.#parts;
-    const id = table.databaseId;
-    const database = { id, quota: await catalog.quotas.of(`database:${id}`) };
-    const quota = await catalog.quotas.of(caller);
-    return sizeQuotas.begin(
-      { caller: { id: caller, quota }, database, table, arrivedAt: performance.now() },
-      undefined,
-    );
   }
 }
 

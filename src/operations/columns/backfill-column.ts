@@ -11,7 +11,7 @@ export const backfillColumn = defineTableOperation({
   status: 202,
   body: { kind: 'json', shape: BackfillColumnBody },
   replies: [json(JobStartedReply, 'The job that backfills the column.')],
-  async run({ table, body, caller, requestId, write }, { backfills }) {
+  async run({ table, body, caller, requestId }, { backfills }) {
     const path = parseFieldPath(body.column);
     const [column] = path;
     if (path.length > 1) {
@@ -22,7 +22,7 @@ export const backfillColumn = defineTableOperation({
     }
     const { branch, where } = body;
     const wanted = { table, column, where: where ?? undefined, branch, caller: caller.id, requestId };
-    const job = await backfills.start(wanted, write.admit);
+    const job = await backfills.start(wanted);
     await job.recorded;
     return { ...objectReply<typeof JobStartedReply>({ job_id: job.id }), status: 202 };
   },

@@ -17,7 +17,12 @@ const ITEMS: readonly Item[] = [
 let server: ContractServer;
 before(async () => {
   server = await ContractServer.start({
-    flags: ['--views-poll-seconds=1', '--views-interval-seconds-min=1', '--maintenance-running-max=0'],
+    flags: [
+      '--views-poll-seconds=1',
+      '--views-interval-seconds-min=1',
+      '--maintenance-running-max=0',
+      '--engine-backfill-bytes=64KiB',
+    ],
   });
 });
 after(async () => server.close());
@@ -42,6 +47,13 @@ async function makeTenant(): Promise<Tenant> {
 async function limit(body: object): Promise<void> {
   const answer = await server.admin.post('/v1/access/quota/set', body);
   assert.equal(answer.status, 200, answer.text);
+}
+
+/** Rows whose computed values cannot be compressed. */
+async function createMany(client: Client, rows: number): Promise<void> {
+  const items = Array.from({ length: rows }, (_unused, id): Item => [id, Math.sin(id), id]);
+  const created = await client.arrow('/v1/table/many/create', itemsStream(items));
+  assert.equal(created.status, 200, created.text);
 }
 
 async function createView({ client }: Tenant, fields: object = {}) {
@@ -126,6 +138,52 @@ suite('a quota', () => {
     assert.equal((await ended(client, started.json.job_id)).job_state, 'DONE', started.text);
     await limit({ database, bytes: 1 });
     assert.equal((await backfill()).status, 202);
+  });
+
+  test('of bytes cannot be exceeded by backfills that run together', async () => {
+    const { client, database } = await makeTenant();
+    const rows = 20_000;
+    await createMany(client, rows);
+    const columns = ['a', 'b', 'c', 'd', 'e'];
+    const new_columns = columns.map((name) => ({ name, computed: 'price * price' }));
+    assert.equal((await client.post('/v1/table/many/add_columns', { new_columns })).status, 200);
+    await limit({ database, bytes: 1_000_000_000 });
+    const used = async (): Promise<number> => (await client.post('/v1/access/usage', { database })).json.usage.bytes;
+    // There is room for one of them.
+    const bytes = (await used()) + 12 * rows;
+    await limit({ database, bytes });
+    const refusals: string[] = [];
+    const started: string[] = [];
+    for (const column of columns) {
+      const { status, json } = await client.post('/v1/table/many/backfill_column', { column });
+      if (status === 202) started.push(json.job_id);
+      else refusals.push(json.detail);
+    }
+    for (const id of started) {
+      const job = await ended(client, id);
+      if (job.job_state === 'FAILED') refusals.push(job.failure.message);
+    }
+    assert.ok((await used()) <= bytes, `${await used()} of ${bytes} bytes`);
+    assert.equal(refusals.length, columns.length - 1);
+    for (const refusal of refusals) assert.match(refusal, /this database allows .* bytes/);
+  });
+
+  test('of bytes lets a backfill be asked for again while it runs', async () => {
+    const { client, database } = await makeTenant();
+    const rows = 100_000;
+    await createMany(client, rows);
+    assert.equal((await client.post('/v1/table/many/add_columns', TOTAL)).status, 200);
+    await limit({ database, bytes: 1_000_000_000 });
+    const { usage } = (await client.post('/v1/access/usage', { database })).json;
+    await limit({ database, bytes: usage.bytes + 12 * rows });
+    const backfill = async () => client.post('/v1/table/many/backfill_column', { column: 'total' });
+    const first = await backfill();
+    assert.equal(first.status, 202, first.text);
+    const describe = async () => (await client.post('/v1/jobs/describe', { job_id: first.json.job_id })).json;
+    await eventually(async () => /^filled/.test((await describe()).phase));
+    const again = await backfill();
+    assert.equal(again.status, 202, again.text);
+    for (const { json } of [first, again]) assert.equal((await ended(client, json.job_id)).job_state, 'DONE');
   });
 
   test('compares a rebuild with the rows that it replaces', async () => {
