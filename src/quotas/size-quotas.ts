@@ -76,8 +76,8 @@ export class SizeQuotas {
     const { caller, database, table, path } = request;
     if (database === undefined) return undefined;
     if (!limitsSize(database.quota) && !limitsSize(caller.quota)) {
-      // What is left is the quota of another creator.
-      const isCallers = path === undefined ? !hasOtherCreator(table, caller.id) : replaces !== 'data';
+      // What is left is the quota of another creator, who may also have declared the table that is created now.
+      const isCallers = path === undefined ? !hasOtherCreator(table, caller.id) : replaces === 'table';
       if (isCallers) return undefined;
     }
     return this.#begin({ ...request, database }, replaces);

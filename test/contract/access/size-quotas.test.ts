@@ -218,6 +218,22 @@ suite('a quota of tables', () => {
   });
 });
 
+suite('a declared table', () => {
+  test('counts for the key that declared it, no matter who fills it', async () => {
+    const { database, client, principal } = await makeTenant();
+    await limit({ principal, rows: 10 });
+    assertDone(await client.post('/v1/table/declared/declare', {}));
+    const other = server.client({ headers: { 'x-service-database': database } });
+    const refused = exceeded(/key or client that created this table allows 10 rows: 0 are used.* adds 11/);
+    assertRefused(await insert(other, 'declared', 11), refused);
+    assertRefused(await create(other, 'declared', 11), refused);
+    assertRefused(await create(other, 'declared', 11, '?mode=exist_ok'), refused);
+    assertRefused(await create(other, 'declared', 11, '?mode=overwrite'), refused);
+    assertDone(await create(other, 'declared', 10));
+    assert.deepEqual(await usage(client).then(({ rows, tables }) => [rows, tables]), [10, 1]);
+  });
+});
+
 suite('a registered table', () => {
   /** Data that no table has, and where they are. */
   async function release(client: Client, rows: number): Promise<string> {
