@@ -37,7 +37,7 @@ interface Events {
   'key-set-fetched': { issuer: string; keys: number; milliseconds: number };
   'key-set-failed': { issuer: string; cause: unknown };
   'unknown-fields-ignored': { operation: string; names: readonly string[] };
-  /** Permissions of `principal` were changed by `caller`. */
+  /** What `principal` names was changed by `caller`: a key, a client, its grants, a quota, a signing key or a database. */
   'access-changed': { caller: string; action: string; principal: string };
   /** A request was refused because of a quota: of its caller, of its database, or of the creator of the table. */
   'quota-exceeded': {

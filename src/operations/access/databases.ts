@@ -3,7 +3,7 @@ import { comparePaths } from '../../model/identifier.ts';
 import { DatabaseBody, DatabaseReply, ListDatabasesReply, PageBody } from '../../wire/access.ts';
 import { defineServerOperation, json, objectReply } from '../operation.ts';
 import { cutPage, readPageSize, readPageToken, toPageToken } from '../shared/pages.ts';
-import { requireServerAdministrator } from './access-rules.ts';
+import { reportChange, requireServerAdministrator } from './access-rules.ts';
 
 /** The caller never chooses where a database stores its tables: it gets a folder below the storage root. */
 export const createDatabase = defineServerOperation({
@@ -14,15 +14,16 @@ export const createDatabase = defineServerOperation({
   body: { kind: 'json', shape: DatabaseBody },
   replies: [json(DatabaseReply, 'The database.')],
   statuses: [409],
-  async run({ body, caller }, services) {
-    requireServerAdministrator(caller);
-    const { name, root } = await services.catalog.databases.create({ name: body.name });
+  async run(request, services) {
+    requireServerAdministrator(request.caller);
+    const { name, root } = await services.catalog.databases.create({ name: request.body.name });
     try {
       await services.engine.lifecycle.ensureRoot(root);
     } catch (error) {
       await services.catalog.databases.drop(name);
       throw error;
     }
+    reportChange(request, `database:${name}`, services);
     return objectReply<typeof DatabaseReply>({ name });
   },
 });
@@ -35,10 +36,12 @@ export const dropDatabase = defineServerOperation({
   body: { kind: 'json', shape: DatabaseBody },
   replies: [json(DatabaseReply, 'The dropped database.')],
   statuses: [409],
-  async run({ body, caller }, services) {
-    requireServerAdministrator(caller);
-    await services.catalog.databases.drop(body.name);
-    return objectReply<typeof DatabaseReply>({ name: body.name });
+  async run(request, services) {
+    requireServerAdministrator(request.caller);
+    const { name } = request.body;
+    await services.catalog.databases.drop(name);
+    reportChange(request, `database:${name}`, services);
+    return objectReply<typeof DatabaseReply>({ name });
   },
 });
 

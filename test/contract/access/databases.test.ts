@@ -1,6 +1,12 @@
 import assert from 'node:assert/strict';
+import { mkdtemp, rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import type { Answer, Client } from '../../support/client.ts';
+import { Client } from '../../support/client.ts';
+import type { Answer } from '../../support/client.ts';
+import { eventually } from '../../support/eventually.ts';
+import { startServerProcess } from '../../support/server-process.ts';
 import { ContractServer } from '../contract-server.ts';
 import { CODE, assertRefused, badRequest, forbidden, unauthenticated } from '../refusal.ts';
 
@@ -113,4 +119,29 @@ suite('drop_database', () => {
       assertRefused(await drop(await server.caller('admin', [], name), { name: wanted }), forbidden);
     }
   });
+});
+
+test('the log names each database that is created or dropped, and who did it', async () => {
+  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-databases-'));
+  const logging = await startServerProcess(folder);
+  try {
+    const admin = new Client(logging.url);
+    assert.equal((await create(admin, { name: 'audited' })).status, 200);
+    assertRefused(await create(admin, { name: 'audited' }), EXISTS);
+    assert.equal((await drop(admin, { name: 'audited' })).status, 200);
+    assertRefused(await drop(admin, { name: 'audited' }), NO_DATABASE);
+    const { id } = (await admin.get('/v1/whoami')).json;
+    const changes = () => logging.log.filter(({ event }) => event === 'access-changed');
+    await eventually(async () => changes().length > 1);
+    assert.deepEqual(
+      changes().map(({ caller, action, principal }) => [caller, action, principal]),
+      [
+        [id, 'create_database', 'database:audited'],
+        [id, 'drop_database', 'database:audited'],
+      ],
+    );
+  } finally {
+    await logging.stop();
+    await rm(folder, { recursive: true, force: true });
+  }
 });
