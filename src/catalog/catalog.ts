@@ -31,7 +31,6 @@ export type { CommitEntry, TransactionRecord } from './journal/transactions.ts';
 export type { NamespacePage } from './namespaces/namespaces.ts';
 export type { JobRecord, JobState, JobSubject, JobSummary } from './nodes/jobs.ts';
 export type { Lease, LeaseHolder, Takeover } from './nodes/leases.ts';
-export { CopiedFolder } from './nodes/nodes.ts';
 export type { NodeCounts, NodeRecord } from './nodes/nodes.ts';
 export type { BatchChanges, NewBatch, RecordedBatch, VersionRemoval } from './tables/batches.ts';
 export type { FoundTable } from './tables/adoption.ts';

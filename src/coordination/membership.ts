@@ -1,6 +1,6 @@
 import { setTimeout as delay } from 'node:timers/promises';
-import { CopiedFolder } from '../catalog/catalog.ts';
 import type { Catalog, NodeCounts } from '../catalog/catalog.ts';
+import { CopiedFolder } from '../errors/service-error.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
 interface MembershipSettings {

@@ -116,3 +116,12 @@ export const STATUS_TEXTS: Readonly<Record<ErrorStatus, { readonly type: string;
   500: { type: '/errors/server-error', title: 'Internal Server Error' },
   503: { type: '/errors/service-unavailable', title: 'Slow down' },
 };
+
+/** Another node has a copy of this node's data folder; or it is the process before this one, at another address. */
+export class CopiedFolder extends ServiceError {
+  constructor(where: string) {
+    super('ServiceUnavailable', `Another node has the same node.id in its data folder: ${where}.`, {
+      hint: 'Each node needs its own data folder. In the folder that was copied, delete the file node.id.',
+    });
+  }
+}

@@ -1,4 +1,4 @@
-import { ServiceError } from '../../errors/service-error.ts';
+import { CopiedFolder, ServiceError } from '../../errors/service-error.ts';
 import type { CatalogContext } from '../context.ts';
 import type { NodeRow } from '../schema/rows.ts';
 import { HERE } from '../storage-roots.ts';
@@ -50,7 +50,7 @@ export function createNodeStore({ read, append, clock, now, roots, nodeId = '' }
         const alive = await sql.selectFrom('nodes').selectAll().where('aliveUntil', '>', clock.value).execute();
         const former = alive.find((other) => other.instance === instance);
         const isElsewhere = former?.name !== name || former.address !== (address ?? null);
-        if (former !== undefined && (isKnown || isElsewhere)) throw new CopiedFolder(former);
+        if (former !== undefined && (isKnown || isElsewhere)) throw new CopiedFolder(whereIs(former));
         // The process before this one has ended: nothing has to wait for its lease.
         await sql.deleteFrom('nodes').where('instance', '=', instance).execute();
         const others = alive.filter((other) => other !== former);
@@ -159,15 +159,6 @@ const FORGOTTEN_MILLISECONDS = 3600 * 1000;
 
 async function deleteForgotten(sql: Sql, clock: CatalogContext['clock']): Promise<void> {
   await sql.deleteFrom('nodes').where('aliveUntil', '<', clock.plus(-FORGOTTEN_MILLISECONDS)).execute();
-}
-
-/** Or the former process of the same folder, when that has just ended at another address. */
-export class CopiedFolder extends ServiceError {
-  constructor(other: NodeRow) {
-    super('ServiceUnavailable', `Another node has the same node.id in its data folder: ${whereIs(other)}.`, {
-      hint: 'Each node needs its own data folder. In the folder that was copied, delete the file node.id.',
-    });
-  }
 }
 
 function servedByAnother(other: NodeRow): ServiceError {
