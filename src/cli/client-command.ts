@@ -46,6 +46,7 @@ export function defineClientCommand(definition: ClientCommand): Command {
 export function defineConnectedCommand<Client>(definition: ClientCommand<Client>, connect: Connect<Client>): Command {
   const { words, names, summary } = definition;
   const options = [...(definition.options ?? []), JSON_OPTION];
+  const allOptions = [...options, ...connectionOptions(options)];
   return {
     words,
     usage: [...slotsOf(names), OPTIONS_SLOT].join(' '),
@@ -53,9 +54,9 @@ export function defineConnectedCommand<Client>(definition: ClientCommand<Client>
     get help() {
       return helpOf(definition, options);
     },
-    options: [...options, ...SERVER_OPTIONS],
+    options: allOptions,
     async run(argv, terminal) {
-      const given = readArguments(argv, [...options, ...SERVER_OPTIONS]);
+      const given = readArguments(argv, allOptions);
       requireNames(given, definition);
       await loadTextWidth();
       const found = await connect(given, terminal);
@@ -166,11 +167,16 @@ function helpOf({ about, summary, examples }: Omit<ClientCommand, 'run'>, option
     ...optionLines(options),
     '',
     'Connection options:',
-    ...optionLines(SERVER_OPTIONS),
+    ...optionLines(connectionOptions(options)),
     '',
     examples.length === 1 ? 'Example:' : 'Examples:',
     ...examples.map((example) => `  tiltyard ${example}`),
   ].join('\n');
+}
+
+/** Where `--database` means something else, it is one of the command's own options. */
+function connectionOptions(own: readonly Option[]): readonly Option[] {
+  return SERVER_OPTIONS.filter(({ name }) => own.every((option) => option.name !== name));
 }
 
 const HELP_WIDTH = 100;

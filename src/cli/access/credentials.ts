@@ -11,8 +11,8 @@ import type { JsonClient } from '../../client/api-client.ts';
 import type { CreateCredentialBody, Credential, RevokeReply } from '../../wire/access.ts';
 import { UsageError } from '../command.ts';
 import type { Command } from '../command.ts';
-import type { Given, Option } from '../options.ts';
-import type { Result } from '../session.ts';
+import type { Option } from '../options.ts';
+import type { Result, Session } from '../session.ts';
 import { drawTable } from '../show/draw-table.ts';
 import { formatMoment, visibleText } from '../show/text.ts';
 import { defineAccessCommand } from './access-command.ts';
@@ -92,7 +92,7 @@ function commandsOf(kind: CredentialKind): readonly Command[] {
       about: `${kind.createAbout} ${GRANT_HELP}`,
       options: CREATE_OPTIONS,
       examples: [kind.createExample],
-      run: async (client, { given }) => kind.create(client, readCredential(given)),
+      run: async (client, session) => kind.create(client, readCredential(session)),
     }),
     defineAccessCommand({
       words: [word, 'list'],
@@ -133,9 +133,10 @@ function createdNotice(word: string, { id, name, grants, expires_at: expiry }: C
   return `Created the ${word} ${id} for ${visibleText(name)}: ${roles}.${end} Store it now: it is not shown again.`;
 }
 
-function readCredential(given: Given): CreateCredentialBody {
+function readCredential(session: Pick<Session, 'given' | 'terminal'>): CreateCredentialBody {
+  const { given } = session;
   const expiry = readExpiry(given.value('days'));
-  return { name: given.names[0] ?? '', grants: [readGrant(given)], ...defined({ expires_in_seconds: expiry }) };
+  return { name: given.names[0] ?? '', grants: [readGrant(session)], ...defined({ expires_in_seconds: expiry }) };
 }
 
 const DAY_SECONDS = 24 * 60 * 60;

@@ -8,18 +8,20 @@ import { UsageError } from '../command.ts';
 import type { Command } from '../command.ts';
 import { readOneOf } from '../options.ts';
 import type { Given, Option } from '../options.ts';
+import type { Session } from '../session.ts';
 import { drawTable } from '../show/draw-table.ts';
 import { visibleText } from '../show/text.ts';
 import { defineAccessCommand } from './access-command.ts';
 
-/** `--database` is one of the options that every command has. */
 export const GRANT_OPTIONS: readonly Option[] = [
   { name: 'role', value: 'ROLE', help: `${ROLES.slice(0, -1).join(', ')} or ${ROLES.at(-1)} (default reader)` },
+  { name: 'database', value: 'NAME', help: 'the database that the role applies to (default: all databases)' },
+  { name: 'all-databases', help: 'the role applies to all databases; needed if TILTYARD_DATABASE is set' },
   { name: 'path', value: 'PATH', help: 'a namespace or table of --database, such as eu/orders' },
 ];
 
 export const GRANT_HELP =
-  'The role applies to the database given with --database, or to the namespace or table in it given with --path. Without --database, it applies to all databases.';
+  'The role applies to the database given with --database, or to the namespace or table in it given with --path. Without --database, it applies to all databases. If TILTYARD_DATABASE is set, give --database or --all-databases.';
 
 const PRINCIPAL_HELP = 'PRINCIPAL is "key:ID", "client:ID" or "token:ISSUER#SUBJECT".';
 
@@ -34,8 +36,8 @@ export const grantCommands: readonly Command[] = [
       'grant add key:01h2xcejqtf2nbrexx3vqjhp41 --role writer --database sales --path eu/orders',
       "grant add 'token:https://login.example.com/#ada' --role reader --database sales",
     ],
-    async run(client, { given }) {
-      const reply = await createGrant(client, { principal: requirePrincipal(given), ...readGrant(given) });
+    async run(client, session) {
+      const reply = await createGrant(client, { principal: requirePrincipal(session.given), ...readGrant(session) });
       return { reply, text: `${visibleText(reply.principal)} is now ${showGrant(reply)}.\n` };
     },
   }),
@@ -46,8 +48,8 @@ export const grantCommands: readonly Command[] = [
     about: `Revokes a role, with immediate effect. ${PRINCIPAL_HELP} Give role, database and path as "tiltyard grant list" shows them.`,
     options: GRANT_OPTIONS,
     examples: ['grant remove key:01h2xcejqtf2nbrexx3vqjhp41 --role writer --database sales --path eu/orders'],
-    async run(client, { given }) {
-      const reply = await deleteGrant(client, { principal: requirePrincipal(given), ...readGrant(given) });
+    async run(client, session) {
+      const reply = await deleteGrant(client, { principal: requirePrincipal(session.given), ...readGrant(session) });
       return { reply, text: `${visibleText(reply.principal)} is no longer ${showGrant(reply)}.\n` };
     },
   }),
@@ -56,7 +58,8 @@ export const grantCommands: readonly Command[] = [
     names: '[PRINCIPAL]',
     summary: 'list who has which role on what',
     about:
-      'Lists grants, one per line: principal, role, database and path, and the name and state of the key or client. Grants of a revoked or expired one have no effect. --database lists only those on one database.',
+      'Lists grants, one per line: principal, role, database and path, and the name and state of the key or client. Grants of a revoked or expired one have no effect.',
+    options: [{ name: 'database', value: 'NAME', help: 'list only grants on this database (default: all grants)' }],
     examples: ['grant list', 'grant list --database sales', 'grant list key:01h2xcejqtf2nbrexx3vqjhp41'],
     async run(client, { given, canvas }) {
       const principal = given.names.length === 0 ? undefined : requirePrincipal(given);
@@ -81,10 +84,17 @@ async function readStates(client: JsonClient): Promise<ReadonlyMap<string, strin
   return new Map(credentials.map(({ principal, state }) => [principal, state]));
 }
 
-export function readGrant(given: Given): GrantShape {
+export function readGrant({ given, terminal: { env } }: Pick<Session, 'given' | 'terminal'>): GrantShape {
   const role = readOneOf(given, 'role', ROLES) ?? 'reader';
-  const [database, path] = [given.value('database'), given.value('path')];
+  const [database, path, isAll] = [given.value('database'), given.value('path'), given.has('all-databases')];
+  if (database !== undefined && isAll) throw new UsageError('Give --database or --all-databases, not both.');
   if (database === undefined) {
+    // Neither meaning would be safe: the variable chooses the database of other commands.
+    if (env['TILTYARD_DATABASE'] && !isAll) {
+      throw new UsageError(
+        `TILTYARD_DATABASE is set, and does not choose the database of a role. Give --database ${env['TILTYARD_DATABASE']} or --all-databases.`,
+      );
+    }
     if (path !== undefined) throw new UsageError('--path needs --database.');
     return { role, all_databases: true };
   }

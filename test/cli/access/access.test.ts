@@ -142,6 +142,44 @@ test('roles are given, listed and taken', async () => {
   assert.equal((await run('grant', 'add', 'token:https://i.example#ada', '--database=sales')).code, 0);
 });
 
+test('with TILTYARD_DATABASE, a role needs --database or --all-databases, and nothing changes without them', async () => {
+  await run('database', 'create', 'leased');
+  const { id } = await json('key', 'create', 'everywhere', '--role=writer');
+  const principal = `key:${id}`;
+  const before_ = [await json('key', 'list'), await json('client', 'list'), await json('grant', 'list')];
+  const terminal = { env: { TILTYARD_DATABASE: 'leased' } };
+  const runLeased = async (...argv: readonly string[]): Promise<Outcome> => runCliOn(server.url, argv, terminal);
+  for (const argv of [
+    ['key', 'create', 'loader', '--role=writer'],
+    ['key', 'create', 'loader', '--role=writer', '--path=eu'],
+    ['client', 'create', 'loader', '--role=writer'],
+    ['grant', 'add', principal, '--role=owner'],
+    ['grant', 'remove', principal, '--role=writer'],
+  ]) {
+    const { code, out, err } = await runLeased(...argv);
+    assert.deepEqual([code, out], [2, ''], argv.join(' '));
+    assert.match(err, /TILTYARD_DATABASE is set.*--database leased.*--all-databases/);
+  }
+  assert.deepEqual([await json('key', 'list'), await json('client', 'list'), await json('grant', 'list')], before_);
+  const on = await runLeased('key', 'create', 'loader', '--role=writer', '--database', 'leased', '--json');
+  assert.deepEqual(JSON.parse(on.out).grants, [{ role: 'writer', database: 'leased' }]);
+  const all = await runLeased('key', 'create', 'loader', '--role=writer', '--all-databases', '--json');
+  assert.deepEqual(JSON.parse(all.out).grants, [{ role: 'writer', all_databases: true }]);
+  assert.equal((await runLeased('grant', 'remove', principal, '--role=writer', '--all-databases')).code, 0);
+  assert.equal((await run('key', 'create', 'a', '--all-databases')).code, 0);
+  const both = await run('key', 'create', 'a', '--all-databases', '--database=leased');
+  assert.deepEqual([both.code, both.err], [2, 'tiltyard: Give --database or --all-databases, not both.\n']);
+  for (const words of [
+    ['key', 'create'],
+    ['client', 'create'],
+    ['grant', 'add'],
+    ['grant', 'remove'],
+    ['grant', 'list'],
+  ]) {
+    assert.doesNotMatch((await run('help', ...words)).out, /default: TILTYARD_DATABASE/, words.join(' '));
+  }
+});
+
 test('grants of revoked credentials are marked, and those of tokens have no state', async () => {
   const key = await json('key', 'create', 'ended-key', '--role=reader');
   const client = await json('client', 'create', 'ended-client', '--role=reader');
