@@ -3,6 +3,7 @@ import type { ApiClient, Call } from '../../client/api-client.ts';
 import { tableAddress } from '../../client/calls.ts';
 import { countRows, insertRows, openQuery, queryRows } from '../../client/rows.ts';
 import { createTable, listIndexes } from '../../client/tables.ts';
+import { parseFieldPath, sqlFieldReference } from '../../model/field-path.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import type { QueryTableBody, UpdateTableBody } from '../../wire/data.ts';
 import { UsageError } from '../command.ts';
@@ -120,7 +121,8 @@ async function describe(client: ApiClient, table: TablePath): Promise<string> {
 async function findSearch({ client, given }: Session, table: TablePath, k: number): Promise<Contents['search']> {
   const column = given.value('vector-column') ?? (await listVectorColumns(client, table, {}))[0];
   if (column === undefined) return undefined;
-  const rows = await queryRows(client, table, { columns: { column_aliases: { vector: column } }, k: VECTORS_TAKEN });
+  const columns = { column_aliases: { vector: sqlFieldReference(parseFieldPath(column)) } };
+  const rows = await queryRows(client, table, { columns, k: VECTORS_TAKEN });
   const vectors = rows.map((row) => toNumbers(row['vector'])).filter((vector) => vector !== undefined);
   if (vectors.length === 0) return undefined;
   return (request) => searchBody(vectors[request % vectors.length] ?? [], column, k);

@@ -1,6 +1,7 @@
 import { defined } from '../../client/api-client.ts';
 import { countRows, deleteRows, queryRows, updateRows } from '../../client/rows.ts';
 import { describeTable } from '../../client/tables.ts';
+import { parseFieldPath, sqlFieldReference } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { QueryTableBody } from '../../wire/data.ts';
 import { defineTableCommand } from '../client-command.ts';
@@ -129,7 +130,7 @@ async function findKeyColumn({ client, table, given }: TableSession): Promise<st
 function toQuery({ sqlTexts }: Session, { predicate, updates }: Change, key: string | undefined): QueryTableBody {
   const aliases: Record<string, string> = key === undefined ? {} : { [key]: key };
   for (const [path, sql] of updates ?? []) {
-    aliases[path] = path;
+    aliases[path] = sqlFieldReference(parseFieldPath(path));
     aliases[`${path} (new)`] = sql;
     sqlTexts.set(`columns.column_aliases[${quoteForMessage(`${path} (new)`)}]`, sql);
   }

@@ -4,6 +4,7 @@ import type { ApiClient } from '../../client/api-client.ts';
 import type { State } from '../../client/history.ts';
 import { openQuery, queryRows } from '../../client/rows.ts';
 import { describeTable } from '../../client/tables.ts';
+import { parseFieldPath, sqlFieldReference } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import { parseJson } from '../../model/strict-json.ts';
@@ -134,7 +135,7 @@ export function readChoice({ given, sqlTexts }: Session): Part {
   if (parts.every(({ sql }) => sql === undefined)) {
     return { ...defined({ filter }), columns: { column_names: parts.map(({ name }) => name) } };
   }
-  const aliases = parts.map(({ name, sql }) => [name, sql ?? name] as const);
+  const aliases = parts.map(({ name, sql }) => [name, sql ?? sqlFieldReference(parseFieldPath(name))] as const);
   for (const [name, sql] of aliases) sqlTexts.set(`columns.column_aliases[${quoteForMessage(name)}]`, sql);
   return { ...defined({ filter }), columns: { column_aliases: Object.fromEntries(aliases) } };
 }
@@ -186,7 +187,7 @@ async function readLike(session: TableSession, text: string, state: State): Prom
   const condition = toCondition(session, text);
   const where = sqlTexts.get('filter');
   sqlTexts.set('filter', condition);
-  const columns = { column_aliases: { vector: column } };
+  const columns = { column_aliases: { vector: sqlFieldReference(parseFieldPath(column)) } };
   const rows = await queryRows(client, table, { ...state, filter: condition, columns, k: 2 });
   if (where === undefined) sqlTexts.delete('filter');
   else sqlTexts.set('filter', where);
