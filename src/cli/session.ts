@@ -7,6 +7,7 @@ import { waitForJob } from '../client/calls.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { DEFAULT_DELIMITER, formatPath, parseNamespacePath, parseTablePath } from '../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
+import { MAIN_BRANCH } from '../model/table.ts';
 import type { JobReply } from '../wire/jobs.ts';
 import { EXIT, UsageError, toJsonText } from './command.ts';
 import type { Terminal } from './command.ts';
@@ -71,8 +72,10 @@ export const STATE_OPTIONS: readonly Option[] = [
   BRANCH_OPTION,
 ];
 
+/** The main branch has no name in tags and commits. */
 export function readBranch(given: Given): Pick<State, 'branch'> {
-  return defined({ branch: given.value('branch') });
+  const branch = given.value('branch');
+  return defined({ branch: branch === MAIN_BRANCH ? undefined : branch });
 }
 
 /** The state that --at and --branch mean. A tag names both. */

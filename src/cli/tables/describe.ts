@@ -1,7 +1,12 @@
 import { defined } from '../../client/api-client.ts';
+import type { ApiClient } from '../../client/api-client.ts';
 import { listBranches, listTags, listVersions } from '../../client/history.ts';
+import type { State } from '../../client/history.ts';
+import { countRows } from '../../client/rows.ts';
 import { listIndexes, describeMaintenance, describeTable, tableStats } from '../../client/tables.ts';
+import type { TablePath } from '../../model/identifier.ts';
 import { formatBytes } from '../../plans/format-figure.ts';
+import type { TableStatsReply } from '../../wire/tables.ts';
 import { defineTableCommand } from '../client-command.ts';
 import { STATE_OPTIONS, readState, showPath } from '../session.ts';
 import type { TableSession } from '../session.ts';
@@ -23,6 +28,9 @@ export const describeCommand = defineTableCommand({
   },
 });
 
+/** Of an earlier version, only the number of rows. */
+type Size = Pick<TableStatsReply, 'num_rows'> & Partial<TableStatsReply>;
+
 type Facts = Awaited<ReturnType<typeof readFacts>>;
 
 async function readFacts(session: TableSession) {
@@ -30,20 +38,25 @@ async function readFacts(session: TableSession) {
   const state = await readState(session);
   const described = await describeTable(client, table, { ...state, load_detailed_metadata: true });
   if (described.is_only_declared) return { described };
-  const { version: _version, ...branch } = state;
-  const [stats, indexes, versions, tags, branches, maintenance] = await Promise.all([
-    tableStats(client, table, branch),
+  const { version, ...branch } = state;
+  const [size, indexes, versions, tags, branches, maintenance] = await Promise.all([
+    // The sizes of files are known for the latest version only.
+    version === undefined ? tableStats(client, table, branch) : countOnly(client, table, state),
     listIndexes(client, table, state),
     listVersions(client, table, { ...branch, limit: VERSIONS_SHOWN }),
     listTags(client, table),
     listBranches(client, table),
     describeMaintenance(client, table),
   ]);
-  return { described, history: { versions, tags, branches }, stats, indexes, maintenance };
+  return { described, history: { versions, tags, branches }, branch: branch.branch, size, indexes, maintenance };
 }
 
-function toReply({ described, stats, indexes, history, maintenance }: Facts): object {
-  const size = stats && { total_bytes: stats.total_bytes, num_rows: stats.num_rows };
+async function countOnly(client: ApiClient, table: TablePath, state: State): Promise<Size> {
+  return { num_rows: await countRows(client, table, state) };
+}
+
+function toReply({ described, size: found, indexes, history, maintenance }: Facts): object {
+  const size = found && defined({ total_bytes: found.total_bytes, num_rows: found.num_rows });
   return { ...described, ...defined({ size, indexes }), ...history, ...defined({ maintenance: maintenance?.state }) };
 }
 
@@ -66,13 +79,9 @@ const WORK: Readonly<Record<string, string>> = {
   index: 'update indexes',
 };
 
-function headPairs({ described, stats, maintenance }: Facts): readonly Pair[] {
+function headPairs({ described, size, maintenance }: Facts): readonly Pair[] {
   const pairs: Pair[] = [['location', visibleText(described.location)]];
-  if (stats !== undefined) {
-    const fragments = countOf(stats.fragment_stats.num_fragments, 'fragment');
-    const size = `${countOf(stats.num_rows, 'row')}, ${formatBytes(stats.total_bytes)} in ${fragments}`;
-    pairs.unshift(['rows', size]);
-  }
+  if (size !== undefined) pairs.unshift(['rows', sizeText(size)]);
   if (described.version !== undefined) pairs.unshift(['version', String(described.version)]);
   if (maintenance !== undefined) {
     const { reasons } = maintenance.would_do;
@@ -84,11 +93,16 @@ function headPairs({ described, stats, maintenance }: Facts): readonly Pair[] {
   return [...pairs, ...texts.map(([name, value]) => [visibleText(name), visibleText(value)] as const)];
 }
 
-function historyPairs({ history }: Facts): readonly Pair[] {
+function sizeText({ num_rows: rows, total_bytes: bytes, fragment_stats: fragments }: Size): string {
+  if (bytes === undefined || fragments === undefined) return countOf(rows, 'row');
+  return `${countOf(rows, 'row')}, ${formatBytes(bytes)} in ${countOf(fragments.num_fragments, 'fragment')}`;
+}
+
+function historyPairs({ history, branch }: Facts): readonly Pair[] {
   if (history === undefined) return [];
   const tags = Object.entries(history.tags);
   const rows = history.versions.map(({ version, timestamp_millis: time, metadata }): Pair => {
-    const names = tags.filter(([, tag]) => tag.version === version && tag.branch === undefined).map(([name]) => name);
+    const names = tags.filter(([, tag]) => tag.version === version && tag.branch === branch).map(([name]) => name);
     const count = metadata['total_rows'] === undefined ? [] : [countOf(Number(metadata['total_rows']), 'row')];
     return [
       String(version),
