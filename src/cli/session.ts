@@ -124,8 +124,8 @@ export async function confirm({ given, terminal }: Session, question: string): P
   return false;
 }
 
-/** Waits for a job and shows its progress. When it fails, prints the reason and returns `undefined`. */
-export async function followJob({ client, terminal }: Session, id: string, name: string) {
+/** Waits for a job and shows its progress. When it fails, prints the reason and the hint, and returns `undefined`. */
+export async function followJob({ client, terminal, isJson }: Session, id: string, name: string, hint?: string) {
   const startedAt = performance.now();
   const onProgress = ({ phase }: JobReply): void => {
     const seconds = Math.round((performance.now() - startedAt) / 1000);
@@ -135,6 +135,7 @@ export async function followJob({ client, terminal }: Session, id: string, name:
   terminal.status?.('');
   if (job.job_state === 'DONE') return job;
   const reason = job.failure?.message ?? `The job ended as ${job.job_state}.`;
-  terminal.err(`${paintForErrors(terminal).red('tiltyard:')} ${visibleText(reason)}\n`);
+  const text = `${paintForErrors(terminal).red('tiltyard:')} ${visibleText(reason)}\n${hint === undefined ? '' : `${hint}\n`}`;
+  terminal.err(isJson ? toJsonText({ error: { message: reason, hint } }) : text);
   return undefined;
 }

@@ -323,6 +323,11 @@ suite('webhooks', () => {
       assert.match((await run('test', created.webhook_id)).out, /responded with status 204/);
       const updated = await run('update', created.webhook_id, '--operation', 'delete_from_table');
       assert.match(updated.out, /: delete_from_table/);
+      const kinds = ['--operation', 'insert_into_table', '--operation', 'update_table'];
+      const several = await run('update', created.webhook_id, ...kinds);
+      assert.match(several.out, /: insert_into_table, update_table/, several.err);
+      const selective = await run('create', receiver.url, ...kinds);
+      assert.match(selective.out, /: insert_into_table, update_table/, selective.err);
       assert.match((await run('disable', created.webhook_id)).out, /disabled/);
       assert.match((await run('resume', created.webhook_id)).out, /active/);
       assert.match((await run('delete', created.webhook_id)).out, /^Deleted the webhook/);

@@ -70,7 +70,7 @@ TABLE is a name, or a path such as eu/orders. --vector, --like or --meaning toge
   options: [...QUERY_OPTIONS, { name: 'ndjson', help: 'print one JSON object per line' }],
   examples: [
     `query orders --where "price > 100 and city = 'Oslo'" --select id,price -k 5`,
-    'query orders --select id --select "total=price * amount" --order-by total:desc',
+    'query orders --select id --select "total=price * amount" --order-by price:desc',
     'query pictures --vector @cat.json --where "year >= 2020"',
     "query pictures --like 'id = 42' -k 5",
     'query notes --text "tilt yard" --at before-import',

@@ -34,6 +34,7 @@ export const webhookCommands: readonly Command[] = [
       {
         name: 'operation',
         value: 'NAME',
+        repeats: true,
         help: 'send only this kind of write, such as insert_into_table; may be repeated',
       },
       { name: 'cursor', value: 'ID', help: 'start after this event (default: new events only)' },
@@ -89,7 +90,7 @@ export const webhookCommands: readonly Command[] = [
         value: 'NAMESPACE',
         help: 'send only commits in this namespace and below it; / for all tables',
       },
-      { name: 'operation', value: 'NAME', help: 'send only this kind of write; may be repeated' },
+      { name: 'operation', value: 'NAME', repeats: true, help: 'send only this kind of write; may be repeated' },
       { name: 'all-operations', help: 'send all kinds of writes' },
     ],
     examples: ['webhook update 01jz3v0c6q8h2m5n7p9r1t3w5y --url https://example.com/other'],

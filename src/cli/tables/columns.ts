@@ -46,7 +46,7 @@ export const columnCommands: readonly Command[] = [
       const { client, table, given } = session;
       const column = readNewColumn(given, name);
       const reply = await addColumns(client, table, { new_columns: [column], ...readBranch(given) });
-      if (given.has('fill')) return fillNew(session, name);
+      if (given.has('fill')) return fill(session, name, notFilled(showPath(table), name));
       return { reply, text: `Added the column ${name} to ${showPath(table)}, version ${reply.version}.\n` };
     },
   }),
@@ -204,22 +204,15 @@ function readMetadata(given: Given): Record<string, string | null> {
   return Object.fromEntries([...set, ...removed]);
 }
 
-async function fillNew(session: TableSession, column: string): Promise<Result | number> {
-  const result = await fill(session, column);
-  if (typeof result === 'number') {
-    const table = showPath(session.table);
-    session.terminal.err(
-      `Added the column ${column} to ${table}, but not all of its rows are filled. Try again with: tiltyard column fill ${table} ${column}, or remove it with: tiltyard column drop ${table} ${column}\n`,
-    );
-  }
-  return result;
+function notFilled(table: string, column: string): string {
+  return `Added the column ${column} to ${table}, but not all of its rows are filled. Try again with: tiltyard column fill ${table} ${column}, or remove it with: tiltyard column drop ${table} ${column}`;
 }
 
-async function fill(session: TableSession, column: string): Promise<Result | number> {
+async function fill(session: TableSession, column: string, hint?: string): Promise<Result | number> {
   const { client, table, given } = session;
   const body = { column, ...defined({ where: given.value('where') }), ...readBranch(given) };
   const { job_id: id } = await startBackfill(client, table, body);
-  const job = await followJob(session, id, `filling ${column}`);
+  const job = await followJob(session, id, `filling ${column}`, hint);
   if (job === undefined) return EXIT.failed;
   const fields = new Map<string, unknown>(Object.entries(job.result ?? {}));
   const rows = countOf(Number(fields.get('rows_filled') ?? 0), 'row');

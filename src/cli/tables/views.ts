@@ -42,9 +42,7 @@ export const viewCommands: readonly Command[] = [
       });
       const name = showPath(table);
       if (reply.job_id === undefined) return { reply, text: `Created the view ${name}, without rows.\n` };
-      const result = await refreshed(session, reply.job_id);
-      if (typeof result === 'number') session.terminal.err(notFilled(name));
-      return result;
+      return refreshed(session, reply.job_id, notFilled(name));
     },
   }),
   defineTableCommand({
@@ -103,9 +101,9 @@ export const viewCommands: readonly Command[] = [
   }),
 ];
 
-async function refreshed(session: TableSession, id: string): Promise<Result | number> {
+async function refreshed(session: TableSession, id: string, hint?: string): Promise<Result | number> {
   const name = showPath(session.table);
-  const job = await followJob(session, id, `refreshing ${name}`);
+  const job = await followJob(session, id, `refreshing ${name}`, hint);
   if (job === undefined) return EXIT.failed;
   const fields = new Map<string, unknown>(Object.entries(job.result ?? {}));
   const source = `version ${String(fields.get('source_version'))} of its source`;
@@ -119,7 +117,7 @@ async function refreshed(session: TableSession, id: string): Promise<Result | nu
 
 function notFilled(name: string): string {
   const retry = `tiltyard view refresh ${name}`;
-  return `Created the view ${name}, but it has no rows. Try again with: ${retry}, or remove it with: tiltyard view drop ${name}\n`;
+  return `Created the view ${name}, but it has no rows. Try again with: ${retry}, or remove it with: tiltyard view drop ${name}`;
 }
 
 type Listed = ListViewsReply['views'][number];

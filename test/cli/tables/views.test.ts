@@ -104,3 +104,21 @@ test('a view whose first refresh fails says why, and how to try again or to remo
   assert.match(await done('view', 'list'), /broken +orders +manual +never refreshed\n/);
   assert.match(await done('view', 'drop', 'broken', '--yes'), /^Dropped the view broken/);
 });
+
+test('with --json, a failed job is a JSON object on the error output, with what to do', async () => {
+  const errorOf = async (...argv: readonly string[]): Promise<any> => {
+    const { code, out, err } = await runCliOn(server.url, [...argv, '--json']);
+    assert.deepEqual([code, out], [1, ''], err);
+    return JSON.parse(err).error;
+  };
+  const added = await errorOf('column', 'add', 'orders', 'uneven', '--computed', '1 / id', '--fill');
+  assert.match(added.message, /divides by zero/);
+  assert.match(added.hint, /^Added the column uneven to orders, .*tiltyard column drop orders uneven$/);
+  const filled = await errorOf('column', 'fill', 'orders', 'uneven');
+  assert.deepEqual(Object.keys(filled), ['message']);
+  const query = 'SELECT id, 1 / (id - id) AS x FROM orders';
+  const created = await errorOf('view', 'create', 'faulty', query);
+  assert.match(created.message, /zero/i);
+  assert.match(created.hint, /^Created the view faulty, but it has no rows\. .*view drop faulty$/);
+  assert.match((await errorOf('view', 'refresh', 'faulty')).message, /zero/i);
+});
