@@ -62,9 +62,14 @@ export class ApiClient {
   }
 
   async json<Reply>(path: string, call: Call = {}): Promise<Reply> {
-    const text = await this.text(path, { accept: 'application/json', ...call });
-    // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Callers name the shape that the server gives to a successful reply of the operation.
-    return (text === '' ? undefined : JSON.parse(text)) as Reply;
+    const response = await this.open(path, { accept: 'application/json', ...call });
+    const text = await this.#read(response);
+    try {
+      // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Callers name the shape that the server gives to a successful reply of the operation.
+      return (text === '' ? undefined : JSON.parse(text)) as Reply;
+    } catch {
+      throw this.#notTiltyard(response);
+    }
   }
 
   async text(path: string, call: Call = {}): Promise<string> {
@@ -75,6 +80,7 @@ export class ApiClient {
   async open(path: string, call: Call = {}): Promise<Response> {
     const response = await this.#fetch(`${this.url}${withQuery(path, call.query)}`, call);
     if (!response.ok) throw new ClientError(response, readErrorBody(await this.#read(response)));
+    if (response.headers.get('content-type')?.startsWith('text/html')) throw this.#notTiltyard(response);
     return response;
   }
 
@@ -107,6 +113,12 @@ export class ApiClient {
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  #notTiltyard(response: Response): ClientError {
+    const error = `${this.url} is not the address of a Tiltyard server: its reply is a web page or other text.`;
+    const hint = 'Give the address of the server, with its base path if it has one.';
+    return new ClientError(response, { error, detail: `${error} ${hint}` });
   }
 
   async #read(response: Response): Promise<string> {

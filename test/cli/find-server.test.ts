@@ -1,5 +1,7 @@
 import assert from 'node:assert/strict';
 import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
+import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -71,6 +73,25 @@ test('reports a server that does not answer, with a separate exit code', async (
   );
   const json = await runCliOn(closed.url, ['tables', '--json']);
   assert.equal(JSON.parse(json.err).error.reason, 'ECONNREFUSED');
+});
+
+test('reports a web server that is not Tiltyard by its address', async (t) => {
+  const replies: readonly (readonly [type: string, body: string])[] = [
+    ['text/html; charset=utf-8', '<!doctype html><title>Welcome</title>'],
+    ['text/plain', 'ok'],
+  ];
+  for (const [type, body] of replies) {
+    const web = createServer((_request, reply) => reply.setHeader('content-type', type).end(body));
+    t.after(() => web.close());
+    await new Promise<void>((resolve) => web.listen(0, '127.0.0.1', resolve));
+    const url = `http://127.0.0.1:${(web.address() as AddressInfo).port}`;
+    const err =
+      `tiltyard: ${url} is not the address of a Tiltyard server: its reply is a web page or other text.\n` +
+      'hint: Give the address of the server, with its base path if it has one.\n';
+    assert.deepEqual(await runCliOn(url, ['tables']), { code: 1, out: '', err });
+    const json = await runCliOn(url, ['tables', '--json']);
+    assert.equal(JSON.parse(json.err).error.message, err.slice('tiltyard: '.length, err.indexOf('\n')));
+  }
 });
 
 test('refuses options that are wrong, unknown or given twice with exit code 2', async () => {
