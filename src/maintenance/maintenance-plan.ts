@@ -21,9 +21,11 @@ export interface MaintenancePlan {
   readonly onlyAppends: boolean;
 }
 
-interface PlanOptions {
+export interface PlanOptions {
   /** Requested by a user: whatever can be improved is. */
   readonly isForced: boolean;
+  /** Looks at old versions, however few were added since the last time. */
+  readonly isHistoryDue?: boolean;
   /** When old versions may be removed again. */
   readonly removeFrom: number;
 }
@@ -35,9 +37,10 @@ const HISTORY_VERSIONS = 256;
 export async function planMaintenance(
   context: MaintenanceContext,
   activity: TableActivity,
-  { isForced, removeFrom }: PlanOptions,
+  options: PlanOptions,
 ): Promise<MaintenancePlan> {
   const { engine, limits, now } = context;
+  const { isForced, removeFrom } = options;
   const condition = await engine.maintenance.assess(activity.table.location);
   const { commits, lastCommitAt, historyAt, historyVersion } = activity;
   const isIdle = isForced || now() - lastCommitAt >= limits.quietSeconds * 1000;
@@ -45,8 +48,8 @@ export async function planMaintenance(
   const reasons = findMaintenanceReasons(condition, recent, isForced ? { ...limits, smallFragmentsMax: 2 } : limits);
   const isHistoryDue =
     isForced ||
+    options.isHistoryDue === true ||
     (historyAt !== undefined && historyAt <= now()) ||
-    commits === undefined ||
     condition.version - historyVersion >= HISTORY_VERSIONS;
   const isPostponed = isHistoryDue && now() < removeFrom;
   if (isPostponed) activity.historyAt = removeFrom;

@@ -8,7 +8,7 @@ import type { TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Tuner } from '../tuning/tuner.ts';
 import { planMaintenance } from './maintenance-plan.ts';
-import type { MaintenanceContext, MaintenancePlan } from './maintenance-plan.ts';
+import type { MaintenanceContext, MaintenancePlan, PlanOptions } from './maintenance-plan.ts';
 import { runMaintenance, toRunRecord } from './maintenance-run.ts';
 import type { RunRecord } from './maintenance-run.ts';
 import { Schedule, pauseAfter, walkTables } from './schedule.ts';
@@ -26,6 +26,9 @@ interface MaintenanceParts extends MaintenanceContext {
 }
 
 const FORCED = { isForced: true, removeFrom: 0 } as const;
+
+/** Only the scan finds the old versions of tables that have few commits. */
+const SCANNED = { isForced: false, isHistoryDue: true, removeFrom: 0 } as const;
 
 /** The caller and task name of automatic runs. */
 const OWN_NAME = 'maintenance';
@@ -131,7 +134,7 @@ export class Maintenance {
     const next = await this.#nextOfScan();
     if (next === undefined) return undefined;
     return async () => {
-      await this.#check(this.#activities.peek(next.id) ?? new TableActivity(next), 0);
+      await this.#check(this.#activities.peek(next.id) ?? new TableActivity(next), SCANNED);
       return 0;
     };
   }
@@ -139,7 +142,7 @@ export class Maintenance {
   /** Returns how long the removal of versions took: no pause follows for that time. */
   async #checkActive(activity: TableActivity): Promise<number> {
     const { now, limits } = this.#parts;
-    const removal = await this.#check(activity, this.#removeFrom);
+    const removal = await this.#check(activity, { isForced: false, removeFrom: this.#removeFrom });
     if (removal > 0) this.#removeFrom = now() + pauseAfter(removal, limits);
     return removal;
   }
@@ -158,7 +161,7 @@ export class Maintenance {
   }
 
   /** Runs what the table needs. Returns how long the removal of versions took. */
-  async #check(activity: TableActivity, removeFrom: number): Promise<number> {
+  async #check(activity: TableActivity, options: PlanOptions): Promise<number> {
     const { catalog, limits, owns } = this.#parts;
     try {
       const { databaseId, path, id } = activity.table;
@@ -171,7 +174,7 @@ export class Maintenance {
       const isFree = table.heldVersion === undefined && table.isDeclared === undefined;
       if (!isFree || isMaintenancePaused(table) || !(await owns(table))) return 0;
       activity.nextCheck = (activity.commits ?? 0) + limits.checkCommits;
-      const plan = await planMaintenance(this.#parts, activity, { isForced: false, removeFrom });
+      const plan = await planMaintenance(this.#parts, activity, options);
       if (plan.reasons.length === 0 && plan.cutoffMilliseconds === undefined) return 0;
       await this.#startJob(activity, OWN_NAME, plan).outcome;
       return activity.lastRun?.removalMilliseconds ?? 0;

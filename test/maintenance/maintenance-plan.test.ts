@@ -84,7 +84,7 @@ test('a postponed removal does not postpone the compaction, and is due later', a
   const context = { engine, background, limits, now: () => clock.now };
   const activity = new TableActivity(await fixture.table());
   const removeFrom = clock.now + 1000;
-  const postponed = await planMaintenance(context, activity, { isForced: false, removeFrom });
+  const postponed = await planMaintenance(context, activity, { isForced: false, isHistoryDue: true, removeFrom });
   assert.deepEqual([postponed.reasons, postponed.cutoffMilliseconds], [['fragments'], undefined]);
   assert.equal(activity.historyAt, removeFrom);
   clock.now = removeFrom;

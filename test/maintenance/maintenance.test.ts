@@ -1,0 +1,64 @@
+import { test } from 'node:test';
+import type { TestContext } from 'node:test';
+import { Jobs } from '../../src/jobs/jobs.ts';
+import { Maintenance } from '../../src/maintenance/maintenance.ts';
+import type { MaintenanceLimits } from '../../src/model/limits.ts';
+import { toItems } from '../engine/sample-tables.ts';
+import { eventually } from '../support/eventually.ts';
+import { testLimits } from '../support/limits.ts';
+import { openWriteFixture } from '../writes/write-fixture.ts';
+
+/** Versions may be removed as soon as they are replaced. Without pauses, and without a scan. */
+const EAGER = {
+  ...testLimits().maintenance,
+  quietSeconds: 0.1,
+  scanSeconds: 3600,
+  dutyPercent: 100,
+  readerSeconds: 0,
+  retentionSeconds: 0,
+  versionsMin: 1,
+};
+
+/** A table of 50 rows that is maintained. */
+async function openMaintained(t: TestContext, limits: Partial<MaintenanceLimits>) {
+  const fixture = await openWriteFixture(t);
+  const { engine, catalog, writes } = fixture;
+  const telemetry = { emit: () => {} };
+  let ids = 0;
+  const jobs = new Jobs({
+    limits: { ...testLimits().jobs, runningMax: 1 },
+    telemetry,
+    now: Date.now,
+    makeId: () => `job${(ids += 1)}`,
+    hasTable: async () => true,
+  });
+  const maintenance = new Maintenance({
+    engine,
+    catalog,
+    jobs,
+    telemetry,
+    background: writes.background,
+    limits: { ...EAGER, ...limits },
+    now: Date.now,
+    tuner: { tuneChanged: async () => {} },
+    owns: async () => true,
+  });
+  writes.onCommit = (table, options) => maintenance.recordCommit(table, options);
+  t.after(async () => maintenance.close());
+  const { location } = await fixture.create(toItems(50));
+  const listVersions = async (): Promise<readonly number[]> =>
+    (await engine.maintenance.readHistory(location)).versions.map(({ version }) => version);
+  return { fixture, jobs, maintenance, listVersions };
+}
+
+test('the scan removes the old versions of a table that has few commits, also when it is idle', async (t) => {
+  const limits = { scanSeconds: 0.1, retentionSeconds: 1.5 };
+  const { fixture, maintenance, listVersions } = await openMaintained(t, limits);
+  maintenance.start();
+  for (let id = 0; id < 4; id += 1) await fixture.update([['score', 'score + 1']], `id = ${id}`);
+  const latest = await fixture.version();
+  await eventually(async () => {
+    const [oldest = 0] = await listVersions();
+    return oldest >= latest;
+  });
+});
