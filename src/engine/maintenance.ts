@@ -31,8 +31,8 @@ export interface OptimizeRequest {
   readonly blocksWriters: boolean;
   /** Whether writers pause now and then while it takes long; for those that only add rows. */
   readonly pausesWriters?: boolean;
-  /** Versions that were committed longer ago are removed; none when absent. */
-  readonly olderThanMilliseconds: number | undefined;
+  /** Versions that were committed before this time are removed; none when absent. */
+  readonly cutoff: number | undefined;
 }
 
 export interface Optimization {
@@ -93,9 +93,6 @@ async function readHistory({ tables, readers, storages }: EngineParts, location:
   };
 }
 
-/** So long that no version is older. */
-const NEVER_MILLISECONDS = 100 * 365 * 86_400_000;
-
 /**
  * To be called in the table's write queue; resolves when writers may go on. The engine compacts, removes old versions and
  * refreshes indexes, in this order and always all three; each is a separate commit, made only where there is work.
@@ -103,13 +100,13 @@ const NEVER_MILLISECONDS = 100 * 365 * 86_400_000;
 async function startOptimize(
   { tables, release }: EngineParts,
   location: TableLocation,
-  { blocksWriters, olderThanMilliseconds = NEVER_MILLISECONDS }: OptimizeRequest,
+  { blocksWriters, cutoff }: OptimizeRequest,
 ) {
   const native = await tables.openPrivate({ location });
-  const running = optimizeTable(native, release, olderThanMilliseconds);
+  const running = optimizeTable(native, release, cutoff);
   // `finish` reports the failure; until then it must not count as unhandled.
   running.catch(() => {});
-  if (olderThanMilliseconds < NEVER_MILLISECONDS) tables.removals.add(location, olderThanMilliseconds, running);
+  if (cutoff !== undefined) tables.removals.add(location, cutoff, running);
   const merge = new MergeWatch(running);
   const waitForMerge = async (millisecondsMax: number): Promise<boolean> =>
     tables.usePrivate({ location }, async (watch) => merge.wait(watch.native, millisecondsMax));

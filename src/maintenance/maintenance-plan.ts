@@ -14,8 +14,8 @@ export interface MaintenanceContext {
 export interface MaintenancePlan {
   readonly condition: Condition;
   readonly reasons: readonly Reason[];
-  /** Older versions are removed; none when absent. */
-  readonly cutoffMilliseconds: number | undefined;
+  /** Versions that were committed before this time are removed; none when absent. */
+  readonly cutoff: number | undefined;
   readonly blocksWriters: boolean;
   /** Since the last run, its writers have only added rows. */
   readonly onlyAppends: boolean;
@@ -53,13 +53,12 @@ export async function planMaintenance(
     condition.version - historyVersion >= HISTORY_VERSIONS;
   const isPostponed = isHistoryDue && now() < removeFrom;
   if (isPostponed) activity.historyAt = removeFrom;
-  const cutoffMilliseconds =
-    isHistoryDue && !isPostponed ? await planRemoval(context, activity, { condition, isIdle }) : undefined;
+  const cutoff = isHistoryDue && !isPostponed ? await planRemoval(context, activity, { condition, isIdle }) : undefined;
   const { remaining, lostRuns } = activity;
   const onlyAppends = commits !== undefined && !activity.hasRewrites;
-  const work = { reasons, isRemoving: cutoffMilliseconds !== undefined, remaining, lostRuns, onlyAppends };
+  const work = { reasons, isRemoving: cutoff !== undefined, remaining, lostRuns, onlyAppends };
   const blocksWriters = shouldBlockWriters(condition, work, limits);
-  return { condition, reasons, cutoffMilliseconds, blocksWriters, onlyAppends };
+  return { condition, reasons, cutoff, blocksWriters, onlyAppends };
 }
 
 async function planRemoval(

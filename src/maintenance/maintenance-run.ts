@@ -8,26 +8,25 @@ const UNFINISHED_MILLISECONDS = 86_400_000;
 
 /**
  * Compaction and removal are separate steps, each synced at its end: files that the compaction replaced are removed only
- * when it is on disk. The cutoff moves with the clock: no version committed after the planning is removed.
+ * when it is on disk.
  */
 export async function runMaintenance(
   { engine, background, now }: MaintenanceContext,
   location: TableLocation,
-  { condition, reasons, cutoffMilliseconds, blocksWriters, onlyAppends }: MaintenancePlan,
+  { condition, reasons, cutoff, blocksWriters, onlyAppends }: MaintenancePlan,
 ): Promise<MaintenanceRun> {
   const startedAt = now();
   const compacted = await background.optimize(location, {
     blocksWriters,
     // An update that comes first makes the compaction worthless, and then a pause of writers would not help it.
     pausesWriters: onlyAppends && !blocksWriters,
-    olderThanMilliseconds: undefined,
+    cutoff: undefined,
   });
   const compactedAt = now();
   let removed: TimedOptimization | undefined;
   let removalMilliseconds = 0;
-  if (cutoffMilliseconds !== undefined) {
-    const olderThanMilliseconds = cutoffMilliseconds + (now() - startedAt);
-    removed = await background.optimize(location, { blocksWriters: false, olderThanMilliseconds });
+  if (cutoff !== undefined) {
+    removed = await background.optimize(location, { blocksWriters: false, cutoff });
     removalMilliseconds = now() - compactedAt;
   }
   const filesSwept = await engine.maintenance.sweep(location, UNFINISHED_MILLISECONDS);

@@ -95,7 +95,7 @@ export class Maintenance {
 
   /** On request: runs even when automatic maintenance is paused. */
   run(table: TableRecord, caller: string): StartedJob<RunRecord> {
-    return this.#startJob(this.#activityOf(table), caller);
+    return this.#startJob(this.#activityOf(table), caller, FORCED);
   }
 
   async close(): Promise<void> {
@@ -175,8 +175,9 @@ export class Maintenance {
       if (!isFree || isMaintenancePaused(table) || !(await owns(table))) return 0;
       activity.nextCheck = (activity.commits ?? 0) + limits.checkCommits;
       const plan = await planMaintenance(this.#parts, activity, options);
-      if (plan.reasons.length === 0 && plan.cutoffMilliseconds === undefined) return 0;
-      await this.#startJob(activity, OWN_NAME, plan).outcome;
+      if (plan.reasons.length === 0 && plan.cutoff === undefined) return 0;
+      const isHistoryDue = plan.cutoff !== undefined;
+      await this.#startJob(activity, OWN_NAME, { ...options, isHistoryDue }).outcome;
       return activity.lastRun?.removalMilliseconds ?? 0;
     } catch (error) {
       await this.#reportUnlessGone(error, activity.table);
@@ -184,7 +185,8 @@ export class Maintenance {
     }
   }
 
-  #startJob(activity: TableActivity, caller: string, plan?: MaintenancePlan): StartedJob<RunRecord> {
+  /** Plans when the job runs: it may have waited for long, and readers, tags and versions are others by then. */
+  #startJob(activity: TableActivity, caller: string, options: PlanOptions): StartedJob<RunRecord> {
     const { databaseId, path, location, id } = activity.table;
     const subject = {
       kind: 'maintenance',
@@ -199,9 +201,9 @@ export class Maintenance {
     };
     return this.#parts.jobs.start(subject, async (enter) => {
       await enter('looking');
-      const executed = plan ?? (await planMaintenance(this.#parts, activity, FORCED));
+      const plan = await planMaintenance(this.#parts, activity, options);
       await enter('working');
-      return this.#execute(activity, executed);
+      return this.#execute(activity, plan);
     });
   }
 

@@ -68,9 +68,9 @@ export interface VersionHistory extends Omit<FoundHistory, 'retentionSecondsMin'
 }
 
 /**
- * The age in milliseconds above which versions are removed; `undefined` when none is. A version counts as read until the
- * next one replaced it. The engine compares commit times instead, at the start of the removal: the cutoff keeps a reserve
- * before the oldest version that must stay.
+ * The time before which versions must be committed to be removed; `undefined` when none is. A version counts as read until
+ * the next one replaced it. The engine compares commit times instead, at the start of the removal: the cutoff keeps a
+ * reserve before the oldest version that must stay.
  */
 export function findRetentionCutoff(history: VersionHistory, limits: MaintenanceLimits): number | undefined {
   const { versions, keptFromVersion, now, reserveMilliseconds: reserve } = history;
@@ -87,12 +87,12 @@ export function findRetentionCutoff(history: VersionHistory, limits: Maintenance
   const kept = versions[Math.min(wanted, versions.length - limits.versionsMin)];
   if (oldest === undefined || kept === undefined) return undefined;
   const pinned = versions.find(({ version }) => version >= keptFromVersion);
-  const before = Math.min(
+  const cutoff = Math.min(
     // Without time for readers, versions are removed as soon as they are replaced.
     kept.committedAtMilliseconds - Math.min(reserve, readerSeconds * 1000),
     (pinned?.committedAtMilliseconds ?? Infinity) - reserve,
   );
-  return oldest.committedAtMilliseconds < before ? now - before : undefined;
+  return oldest.committedAtMilliseconds < cutoff ? cutoff : undefined;
 }
 
 /**

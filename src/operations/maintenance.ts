@@ -15,7 +15,7 @@ export const describeMaintenance = defineTableOperation({
   body: { kind: 'json', shape: EmptyBody },
   replies: [json(DescribeMaintenanceReply, 'The maintenance state of the table.')],
   async run({ table }, { maintenance, limits }) {
-    const { condition, reasons, cutoffMilliseconds } = await maintenance.plan(table);
+    const { condition, reasons, cutoff } = await maintenance.plan(table);
     const { isPaused, commits, lastRun } = maintenance.describe(table);
     const unpaused = limits.maintenance.runningMax === 0 ? 'off' : 'automatic';
     return objectReply<typeof DescribeMaintenanceReply>({
@@ -27,7 +27,7 @@ export const describeMaintenance = defineTableOperation({
       num_small_fragments: condition.smallFragments,
       num_deleted_rows: condition.deletedRows,
       total_bytes: condition.bytes,
-      would_do: { reasons, removes_versions: cutoffMilliseconds !== undefined },
+      would_do: { reasons, removes_versions: cutoff !== undefined },
       last_run: lastRun,
     });
   },

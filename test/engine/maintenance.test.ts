@@ -25,7 +25,7 @@ import { refusal } from '../support/refusal.ts';
 import { toItems } from './sample-tables.ts';
 
 const NO_TIMEOUT = { seconds: undefined, signal: () => new AbortController().signal };
-const ALL_OLD = { blocksWriters: true, olderThanMilliseconds: 0 };
+const ALL_OLD = { blocksWriters: true, cutoff: Infinity };
 
 type Scene = TestEngine & { readonly table: TableState };
 
@@ -50,7 +50,7 @@ test('a compaction leaves one fragment and the same rows, and the next read sees
   const before = await engine.maintenance.assess(table.location);
   assert.deepEqual([before.fragments, before.smallFragments, before.rows], [11, 11, 50]);
   const rows = await readRows(t, table);
-  const done = await optimize(scene, { blocksWriters: true, olderThanMilliseconds: undefined });
+  const done = await optimize(scene, { blocksWriters: true, cutoff: undefined });
   assert.deepEqual([done?.fragmentsRemoved, done?.fragmentsAdded, done?.versionsRemoved], [11, 1, 0]);
   const after = await engine.maintenance.assess(table.location);
   assert.deepEqual([after.fragments, after.rows, after.version], [1, 50, done?.version]);

@@ -32,7 +32,7 @@ test('removes versions after the compaction is on disk', async (t) => {
     return done;
   };
   const context = { engine, background: { optimize }, limits: testLimits().maintenance, now: () => performance.now() };
-  const plan = { condition, reasons: [], cutoffMilliseconds: 0, blocksWriters: true, onlyAppends: false };
+  const plan = { condition, reasons: [], cutoff: Infinity, blocksWriters: true, onlyAppends: false };
   const done = await runMaintenance(context, table.location, plan);
   assert.deepEqual(steps, [
     [1, true],
@@ -52,7 +52,7 @@ test('writers pause for its commit only where they add rows and nothing else', a
     return background.optimize(location, request);
   };
   const context = { engine, background: { optimize }, limits: testLimits().maintenance, now: () => performance.now() };
-  const plan = { condition, reasons: [], cutoffMilliseconds: undefined, blocksWriters: false };
+  const plan = { condition, reasons: [], cutoff: undefined, blocksWriters: false };
   for (const onlyAppends of [true, false]) await runMaintenance(context, table.location, { ...plan, onlyAppends });
   await runMaintenance(context, table.location, { ...plan, blocksWriters: true, onlyAppends: true });
   assert.deepEqual(paused, [true, false, false]);
@@ -64,9 +64,9 @@ test('counts removal time only when there was a removal', async (t) => {
   let clock = 0;
   const context = { engine, background, limits: testLimits().maintenance, now: () => (clock += 1) };
   const plan = { condition, reasons: [], blocksWriters: false, onlyAppends: false };
-  const compacted = await runMaintenance(context, table.location, { ...plan, cutoffMilliseconds: undefined });
+  const compacted = await runMaintenance(context, table.location, { ...plan, cutoff: undefined });
   assert.equal(compacted.removalMilliseconds, 0);
-  const removed = await runMaintenance(context, table.location, { ...plan, cutoffMilliseconds: 1000 });
+  const removed = await runMaintenance(context, table.location, { ...plan, cutoff: 1000 });
   assert.ok(removed.removalMilliseconds > 0);
 });
 
@@ -85,9 +85,9 @@ test('a postponed removal does not postpone the compaction, and is due later', a
   const activity = new TableActivity(await fixture.table());
   const removeFrom = clock.now + 1000;
   const postponed = await planMaintenance(context, activity, { isForced: false, isHistoryDue: true, removeFrom });
-  assert.deepEqual([postponed.reasons, postponed.cutoffMilliseconds], [['fragments'], undefined]);
+  assert.deepEqual([postponed.reasons, postponed.cutoff], [['fragments'], undefined]);
   assert.equal(activity.historyAt, removeFrom);
   clock.now = removeFrom;
   const due = await planMaintenance(context, activity, { isForced: false, removeFrom });
-  assert.equal(typeof due.cutoffMilliseconds, 'number');
+  assert.equal(typeof due.cutoff, 'number');
 });

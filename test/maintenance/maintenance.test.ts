@@ -1,5 +1,7 @@
+import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { setTimeout as sleep } from 'node:timers/promises';
 import { Jobs } from '../../src/jobs/jobs.ts';
 import { Maintenance } from '../../src/maintenance/maintenance.ts';
 import type { MaintenanceLimits } from '../../src/model/limits.ts';
@@ -61,4 +63,39 @@ test('the scan removes the old versions of a table that has few commits, also wh
     const [oldest = 0] = await listVersions();
     return oldest >= latest;
   });
+});
+
+/** Takes the only place for running jobs until it is ended. */
+function occupy(jobs: Jobs) {
+  let end = (): void => {};
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  const subject = { kind: 'work', databaseId: 'other', table: ['other'], tableId: 'other', caller: 'ann' } as const;
+  const { outcome } = jobs.start({ ...subject, exclusiveKey: 'other', sameAs: 'other', spec: {} }, async () => {
+    await ended;
+    return {};
+  });
+  return async (): Promise<void> => {
+    end();
+    await outcome;
+  };
+}
+
+test('a run that has waited for its turn keeps the newest versions of that time', async (t) => {
+  const limits = { scanSeconds: 0.1, readerSeconds: 1, versionsMin: 2 };
+  const { fixture, jobs, maintenance, listVersions } = await openMaintained(t, limits);
+  const update = async () => fixture.update([['score', 'score + 1']], 'id = 1');
+  const end = occupy(jobs);
+  await sleep(1500);
+  for (let version = 2; version <= 3; version += 1) await update();
+  maintenance.start();
+  await eventually(async () => jobs.counts().waiting === 1);
+  for (let version = 4; version <= 5; version += 1) await update();
+  await sleep(3500);
+  await end();
+  let versions: readonly number[] = [];
+  await eventually(async () => {
+    versions = await listVersions();
+    return !versions.includes(1);
+  });
+  assert.ok(versions.includes(4) && versions.includes(5), versions.join());
 });

@@ -104,9 +104,8 @@ function past(secondsAgo: readonly number[], more: Partial<VersionHistory> = {})
 }
 
 /** The versions that the engine removes for a cutoff. */
-function removed({ versions, now }: VersionHistory, age: number | undefined): readonly number[] {
-  if (age === undefined) return [];
-  return versions.filter((each) => each.committedAtMilliseconds < now - age).map(({ version }) => version);
+function removed({ versions }: VersionHistory, cutoff = 0): readonly number[] {
+  return versions.filter((each) => each.committedAtMilliseconds < cutoff).map(({ version }) => version);
 }
 
 const brief = { ...limits, retentionSeconds: 100, versionsMin: 1, readerSeconds: 10 };

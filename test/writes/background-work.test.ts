@@ -162,7 +162,7 @@ suite('compaction', () => {
     for (const blocksWriters of [true, false]) {
       for (let id = 0; id < 10; id += 1) await increment(id);
       const writes = Array.from({ length: 20 }, async (_, turn) => increment(turn % 4));
-      const done = await background.optimize(table.location, { blocksWriters, olderThanMilliseconds: undefined });
+      const done = await background.optimize(table.location, { blocksWriters, cutoff: undefined });
       await Promise.all(writes);
       if (blocksWriters) assert.ok(done !== undefined && done.fragmentsRemoved > 0);
     }
@@ -176,7 +176,7 @@ suite('compaction', () => {
     const { fixture, background, table } = await openTable(t, toItems(50));
     for (let turn = 0; turn < 10; turn += 1) await fixture.insert(toItems(1));
     const appends = Array.from({ length: 20 }, async () => fixture.insert(toItems(1)));
-    const done = await background.optimize(table.location, { blocksWriters: false, olderThanMilliseconds: undefined });
+    const done = await background.optimize(table.location, { blocksWriters: false, cutoff: undefined });
     const results = await Promise.all(appends);
     assert.ok(done !== undefined && done.fragmentsRemoved > 0);
     assert.ok(results.every(({ kind }) => kind === 'committed'));
@@ -209,7 +209,7 @@ suite('compaction', () => {
     for (; appended < 3; appended += 1) await fixture.insert(toItems(1));
     const writer = append();
     const { background } = fixture.writes;
-    const request = { blocksWriters: false, pausesWriters: true, olderThanMilliseconds: undefined };
+    const request = { blocksWriters: false, pausesWriters: true, cutoff: undefined };
     const done = await background.optimize(table.location, request);
     isOver = true;
     await writer;
@@ -225,14 +225,14 @@ suite('compaction', () => {
     const fixture = await openWriteFixture(t, { native });
     const table = await fixture.create(toItems(50));
     const { background } = fixture.writes;
-    const done = await background.optimize(table.location, { blocksWriters: true, olderThanMilliseconds: undefined });
+    const done = await background.optimize(table.location, { blocksWriters: true, cutoff: undefined });
     assert.equal(done, undefined);
   });
 
   test('tells how long it kept writers waiting', async (t) => {
     const { fixture, background, table } = await openTable(t, toItems(50));
     await fixture.update([['score', '2']], 'id = 1');
-    const done = await background.optimize(table.location, { blocksWriters: true, olderThanMilliseconds: undefined });
+    const done = await background.optimize(table.location, { blocksWriters: true, cutoff: undefined });
     assert.ok(done !== undefined && done.laneMilliseconds > 0);
   });
 });

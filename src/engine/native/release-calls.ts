@@ -3,15 +3,16 @@ import type { FullTextIndexSpec } from '../../model/index-spec.ts';
 import type { EngineRelease } from './engine-release.ts';
 import type { NativeIndex, NativeIndexFactory, NativeTable } from './native.ts';
 
-/** Compacts, removes versions older than that, and refreshes indexes. 0.31.0 takes the age, 0.39.0 the moment. */
+/** Compacts, removes versions committed before `cutoff`, and refreshes indexes. 0.31.0 takes their age, 0.39.0 the time. */
 export async function optimizeTable(
   native: NativeTable,
   { isFallback }: EngineRelease,
-  olderThanMilliseconds: number,
+  cutoff = 0,
 ): ReturnType<NativeTable['optimize']> {
-  const age = Math.ceil(olderThanMilliseconds);
+  const now = Date.now();
+  const time = Math.min(Math.floor(cutoff), now);
   // Files that no version names are left alone for a week: another process may be writing them.
-  return native.optimize(isFallback ? age : Math.max(0, Date.now() - age), false);
+  return native.optimize(isFallback ? now - time : time, false);
 }
 
 const FALLBACK_HINT = 'The server runs on its fallback engine, which does not support them.';

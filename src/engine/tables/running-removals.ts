@@ -11,10 +11,10 @@ const MARGIN_MILLISECONDS = 60_000;
 export class RunningRemovals {
   readonly #cutoffs = new Map<string, readonly number[]>();
 
-  /** Versions of the main branch that were committed longer ago may be removed, until `removing` has settled. */
-  add(location: TableLocation, olderThanMilliseconds: number, removing: Promise<unknown>): void {
+  /** Versions of the main branch that were committed before `time` may be removed, until `removing` has settled. */
+  add(location: TableLocation, time: number, removing: Promise<unknown>): void {
     const key = locationKey(location);
-    const cutoff = Date.now() - olderThanMilliseconds + MARGIN_MILLISECONDS;
+    const cutoff = time + MARGIN_MILLISECONDS;
     this.#cutoffs.set(key, [...(this.#cutoffs.get(key) ?? []), cutoff]);
     const end = (): void => {
       const all = this.#cutoffs.get(key) ?? [];

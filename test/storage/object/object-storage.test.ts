@@ -162,7 +162,7 @@ test(
       const now = (): number => Date.now() + 590_000;
       const context = { engine: fixture.engine, background: fixture.writes.background, limits, now };
       const activity = new TableActivity(await fixture.table());
-      return (await planMaintenance(context, activity, { isForced: true, removeFrom: 0 })).cutoffMilliseconds;
+      return (await planMaintenance(context, activity, { isForced: true, removeFrom: 0 })).cutoff;
     };
     assert.equal(typeof (await planCutoff(0)), 'number');
     assert.equal(await planCutoff(600), undefined);
@@ -185,12 +185,12 @@ test('compaction, index refresh and clean-up work', { skip: NO_OBJECT_STORES }, 
   emulator.objects.startUpload('bucket/root/table.lance/data/torn.lance', new Date(Date.now() - 60_000));
   const done = await fixture.writes.background.optimize(location, {
     blocksWriters: true,
-    olderThanMilliseconds: undefined,
+    cutoff: undefined,
   });
   assert.ok(done !== undefined && done.fragmentsRemoved > 1);
   const cleaned = await fixture.writes.background.optimize(location, {
     blocksWriters: false,
-    olderThanMilliseconds: 0,
+    cutoff: Infinity,
   });
   assert.ok(cleaned !== undefined && cleaned.versionsRemoved > 3);
   assert.ok((await storage.measureTable(location)) < before);
