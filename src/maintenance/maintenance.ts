@@ -25,6 +25,14 @@ interface MaintenanceParts extends MaintenanceContext {
   readonly onMaintained?: (table: TableRecord) => Promise<void>;
 }
 
+/** The parts of a check after which maintenance does not pause. */
+interface CheckTimes {
+  /** Old versions were removed. */
+  readonly removalMilliseconds: number;
+  /** The job waited for others. */
+  readonly waitMilliseconds: number;
+}
+
 const FORCED = { isForced: true, removeFrom: 0 } as const;
 
 /** Only the scan finds the old versions of tables that have few commits. */
@@ -134,17 +142,21 @@ export class Maintenance {
     const next = await this.#nextOfScan();
     if (next === undefined) return undefined;
     return async () => {
-      await this.#check(this.#activities.peek(next.id) ?? new TableActivity(next), SCANNED);
-      return 0;
+      const { waitMilliseconds } = await this.#check(
+        this.#activities.peek(next.id) ?? new TableActivity(next),
+        SCANNED,
+      );
+      return waitMilliseconds;
     };
   }
 
-  /** Returns how long the removal of versions took: no pause follows for that time. */
+  /** Returns how long the removal of versions and the wait before it took: no pause follows for that time. */
   async #checkActive(activity: TableActivity): Promise<number> {
     const { now, limits } = this.#parts;
-    const removal = await this.#check(activity, { isForced: false, removeFrom: this.#removeFrom });
-    if (removal > 0) this.#removeFrom = now() + pauseAfter(removal, limits);
-    return removal;
+    const options = { isForced: false, removeFrom: this.#removeFrom };
+    const { removalMilliseconds, waitMilliseconds } = await this.#check(activity, options);
+    if (removalMilliseconds > 0) this.#removeFrom = now() + pauseAfter(removalMilliseconds, limits);
+    return removalMilliseconds + waitMilliseconds;
   }
 
   async #nextOfScan(): Promise<TableRecord | undefined> {
@@ -160,33 +172,43 @@ export class Maintenance {
     return undefined;
   }
 
-  /** Runs what the table needs. Returns how long the removal of versions took. */
-  async #check(activity: TableActivity, options: PlanOptions): Promise<number> {
-    const { catalog, limits, owns } = this.#parts;
+  /** Runs what the table needs. */
+  async #check(activity: TableActivity, options: PlanOptions): Promise<CheckTimes> {
+    const { catalog, limits, owns, now } = this.#parts;
+    const times = { removalMilliseconds: 0, waitMilliseconds: 0 };
     try {
       const { databaseId, path, id } = activity.table;
       const table = await catalog.tables.find(databaseId, path);
       if (table === undefined || table.id !== id) {
         this.#activities.delete(id);
-        return 0;
+        return times;
       }
       activity.table = table;
       const isFree = table.heldVersion === undefined && table.isDeclared === undefined;
-      if (!isFree || isMaintenancePaused(table) || !(await owns(table))) return 0;
+      if (!isFree || isMaintenancePaused(table) || !(await owns(table))) return times;
       activity.nextCheck = (activity.commits ?? 0) + limits.checkCommits;
       const plan = await planMaintenance(this.#parts, activity, options);
-      if (plan.reasons.length === 0 && plan.cutoff === undefined) return 0;
       const isHistoryDue = plan.cutoff !== undefined;
-      await this.#startJob(activity, OWN_NAME, { ...options, isHistoryDue }).outcome;
-      return activity.lastRun?.removalMilliseconds ?? 0;
+      if (plan.reasons.length === 0 && !isHistoryDue) return times;
+      const plannedAt = now();
+      let startedAt: number | undefined;
+      const onStart = (): void => void (startedAt = now());
+      const { outcome } = this.#startJob(activity, OWN_NAME, { ...options, isHistoryDue }, onStart);
+      await outcome.finally(() => (times.waitMilliseconds = (startedAt ?? now()) - plannedAt));
+      times.removalMilliseconds = activity.lastRun?.removalMilliseconds ?? 0;
     } catch (error) {
       await this.#reportUnlessGone(error, activity.table);
-      return 0;
     }
+    return times;
   }
 
   /** Plans when the job runs: it may have waited for long, and readers, tags and versions are others by then. */
-  #startJob(activity: TableActivity, caller: string, options: PlanOptions): StartedJob<RunRecord> {
+  #startJob(
+    activity: TableActivity,
+    caller: string,
+    options: PlanOptions,
+    onStart = (): void => {},
+  ): StartedJob<RunRecord> {
     const { databaseId, path, location, id } = activity.table;
     const subject = {
       kind: 'maintenance',
@@ -200,6 +222,7 @@ export class Maintenance {
       spec: {},
     };
     return this.#parts.jobs.start(subject, async (enter) => {
+      onStart();
       await enter('looking');
       const plan = await planMaintenance(this.#parts, activity, options);
       await enter('working');

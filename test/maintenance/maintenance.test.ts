@@ -34,6 +34,7 @@ async function openMaintained(t: TestContext, limits: Partial<MaintenanceLimits>
     makeId: () => `job${(ids += 1)}`,
     hasTable: async () => true,
   });
+  const clock = { aheadMilliseconds: 0 };
   const maintenance = new Maintenance({
     engine,
     catalog,
@@ -41,7 +42,7 @@ async function openMaintained(t: TestContext, limits: Partial<MaintenanceLimits>
     telemetry,
     background: writes.background,
     limits: { ...EAGER, ...limits },
-    now: Date.now,
+    now: () => Date.now() + clock.aheadMilliseconds,
     tuner: { tuneChanged: async () => {} },
     owns: async () => true,
   });
@@ -50,7 +51,7 @@ async function openMaintained(t: TestContext, limits: Partial<MaintenanceLimits>
   const { location } = await fixture.create(toItems(50));
   const listVersions = async (): Promise<readonly number[]> =>
     (await engine.maintenance.readHistory(location)).versions.map(({ version }) => version);
-  return { fixture, jobs, maintenance, listVersions };
+  return { fixture, jobs, maintenance, clock, listVersions };
 }
 
 test('the scan removes the old versions of a table that has few commits, also when it is idle', async (t) => {
@@ -98,4 +99,21 @@ test('a run that has waited for its turn keeps the newest versions of that time'
     return !versions.includes(1);
   });
   assert.ok(versions.includes(4) && versions.includes(5), versions.join());
+});
+
+test('maintenance does not pause for the time that it has waited for other jobs', async (t) => {
+  const limits = { scanSeconds: 0.1, dutyPercent: 25 };
+  const { fixture, jobs, maintenance, clock, listVersions } = await openMaintained(t, limits);
+  const update = async () => fixture.update([['score', 'score + 1']], 'id = 1');
+  const isRemoved = async (version: number) => eventually(async () => !(await listVersions()).includes(version));
+  const end = occupy(jobs);
+  await update();
+  maintenance.start();
+  await eventually(async () => jobs.counts().waiting === 1);
+  clock.aheadMilliseconds = 3_600_000;
+  await end();
+  await isRemoved(1);
+  const { version } = await update();
+  await update();
+  await isRemoved(version);
 });
