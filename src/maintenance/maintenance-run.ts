@@ -8,25 +8,24 @@ const UNFINISHED_MILLISECONDS = 86_400_000;
 
 /**
  * Compaction and removal are separate steps, each synced at its end: files that the compaction replaced are removed only
- * when it is on disk.
+ * when it is on disk. `requireUndone` refuses while a failed write of several commits has yet to be undone.
  */
 export async function runMaintenance(
   { engine, background, now }: MaintenanceContext,
   location: TableLocation,
   { condition, reasons, cutoff, blocksWriters, onlyAppends }: MaintenancePlan,
+  requireUndone?: () => Promise<void>,
 ): Promise<MaintenanceRun> {
   const startedAt = now();
-  const compacted = await background.optimize(location, {
-    blocksWriters,
-    // An update that comes first makes the compaction worthless, and then a pause of writers would not help it.
-    pausesWriters: onlyAppends && !blocksWriters,
-    cutoff: undefined,
-  });
+  // An update that comes first makes the compaction worthless, and then a pause of writers would not help it.
+  const pausesWriters = onlyAppends && !blocksWriters;
+  const compaction = { blocksWriters, pausesWriters, cutoff: undefined };
+  const compacted = await background.optimize(location, compaction, requireUndone);
   const compactedAt = now();
   let removed: TimedOptimization | undefined;
   let removalMilliseconds = 0;
   if (cutoff !== undefined) {
-    removed = await background.optimize(location, { blocksWriters: false, cutoff });
+    removed = await background.optimize(location, { blocksWriters: false, cutoff }, requireUndone);
     removalMilliseconds = now() - compactedAt;
   }
   const filesSwept = await engine.maintenance.sweep(location, UNFINISHED_MILLISECONDS);

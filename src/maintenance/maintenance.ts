@@ -1,6 +1,6 @@
 import { LRUCache } from 'lru-cache';
 import type { Catalog } from '../catalog/catalog.ts';
-import { NotOwner } from '../errors/service-error.ts';
+import { NotOwner, ServiceError } from '../errors/service-error.ts';
 import type { Jobs, StartedJob } from '../jobs/jobs.ts';
 import { formatPath } from '../model/identifier.ts';
 import { isMaintenancePaused, isObjectRoot, locationKey, toTableState } from '../model/table.ts';
@@ -224,6 +224,7 @@ export class Maintenance {
     return this.#parts.jobs.start(subject, async (enter) => {
       onStart();
       await enter('looking');
+      await this.#requireNotHeld(activity.table);
       const plan = await planMaintenance(this.#parts, activity, options);
       await enter('working');
       return this.#execute(activity, plan);
@@ -234,7 +235,9 @@ export class Maintenance {
     const { engine, telemetry, tuner } = this.#parts;
     const before = activity.commits ?? 0;
     activity.hasRewrites = false;
-    const run = await runMaintenance(this.#parts, activity.table.location, plan);
+    const run = await runMaintenance(this.#parts, activity.table.location, plan, async () =>
+      this.#requireNotHeld(activity.table),
+    );
     const { smallFragments, version } = await engine.maintenance.assess(activity.table.location);
     activity.lastRun = run;
     activity.lostRuns = run.isLost ? activity.lostRuns + 1 : 0;
@@ -251,6 +254,15 @@ export class Maintenance {
     }
     await tuner.tuneChanged(activity.table, run.milliseconds);
     return toRunRecord(run);
+  }
+
+  /** The version that readers keep, and that an undo restores, is not the latest: it would count as old. */
+  async #requireNotHeld({ id }: TableRecord): Promise<void> {
+    const table = await this.#parts.catalog.tables.findById(id);
+    if (table?.heldVersion === undefined) return;
+    const message = 'A long write or a batch changes the table, or has failed and has not been rolled back yet.';
+    const hint = 'Run the maintenance again when it has ended.';
+    throw new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 5 });
   }
 
   /** Of versions that are gone. What is left is removed after the next run, and shown to no one meanwhile. */

@@ -91,12 +91,17 @@ export class BackgroundWork {
     return queues.run(location, look, { isNext: true });
   }
 
-  /** `undefined` when a writer was faster: then nothing was changed. */
-  async optimize(location: TableLocation, request: OptimizeRequest): Promise<TimedOptimization | undefined> {
+  /** `undefined` when a writer was faster: then nothing was changed. `requireUndone` as for an index. */
+  async optimize(
+    location: TableLocation,
+    request: OptimizeRequest,
+    requireUndone = async (): Promise<void> => {},
+  ): Promise<TimedOptimization | undefined> {
     const { engine, queues } = this.#parts;
     return this.#run({ location, branch: undefined }, async () => {
       const { optimization, laneMilliseconds } = await queues.run(location, async () => {
         const enteredAt = performance.now();
+        await requireUndone();
         const started = await engine.maintenance.startOptimize(location, request);
         return { optimization: started, laneMilliseconds: performance.now() - enteredAt };
       });

@@ -2,13 +2,17 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
+import { NotOwner } from '../../src/errors/service-error.ts';
 import { Jobs } from '../../src/jobs/jobs.ts';
 import { Maintenance } from '../../src/maintenance/maintenance.ts';
 import type { MaintenanceLimits } from '../../src/model/limits.ts';
 import { toItems } from '../engine/sample-tables.ts';
+import { openFixture } from '../engine/test-engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { testLimits } from '../support/limits.ts';
+import { refusal } from '../support/refusal.ts';
 import { openWriteFixture } from '../writes/write-fixture.ts';
+import type { WriteFixtureSettings } from '../writes/write-fixture.ts';
 
 /** Versions may be removed as soon as they are replaced. Without pauses, and without a scan. */
 const EAGER = {
@@ -22,8 +26,8 @@ const EAGER = {
 };
 
 /** A table of 50 rows that is maintained. */
-async function openMaintained(t: TestContext, limits: Partial<MaintenanceLimits>) {
-  const fixture = await openWriteFixture(t);
+async function openMaintained(t: TestContext, limits: Partial<MaintenanceLimits>, settings: WriteFixtureSettings = {}) {
+  const fixture = await openWriteFixture(t, settings);
   const { engine, catalog, writes } = fixture;
   const telemetry = { emit: () => {} };
   let ids = 0;
@@ -116,4 +120,21 @@ test('maintenance does not pause for the time that it has waited for other jobs'
   const { version } = await update();
   await update();
   await isRemoved(version);
+});
+
+test('a run on request is refused while a failed long write is not undone, and keeps the version of readers', async (t) => {
+  const settings: WriteFixtureSettings = {
+    watchCatalog: (catalog) => {
+      const record = async (): Promise<never> => Promise.reject(new Error('the reply is lost'));
+      const requireOwner = async (): Promise<never> => Promise.reject(new NotOwner());
+      return { ...catalog, journal: { ...catalog.journal, record, requireOwner } };
+    },
+  };
+  const { fixture, maintenance, listVersions } = await openMaintained(t, {}, settings);
+  const overwrite = fixture.insert(await openFixture('multi', { chunkBytes: 2048 }), { mode: 'overwrite' });
+  await assert.rejects(overwrite, refusal('ServiceUnavailable'));
+  const table = await fixture.table();
+  assert.equal(table.heldVersion, 1);
+  await assert.rejects(maintenance.run(table, 'ann').outcome, refusal('ServiceUnavailable', /not been rolled back/));
+  assert.ok((await listVersions()).includes(1));
 });

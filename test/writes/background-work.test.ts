@@ -156,6 +156,19 @@ async function isThere(folder: string): Promise<boolean> {
 }
 
 suite('compaction', () => {
+  test('is refused in its turn while a write has yet to be undone', async (t) => {
+    const { fixture, background, table } = await openTable(t, toVectors(10));
+    await fixture.update([['id', 'id + 1']], 'id = 1');
+    const version = await fixture.version();
+    const requireUndone = async (): Promise<never> => Promise.reject(notUndoneYet());
+    const request = { blocksWriters: true, cutoff: Infinity };
+    await assert.rejects(
+      background.optimize(table.location, request, requireUndone),
+      refusal('ServiceUnavailable', /not been rolled back/),
+    );
+    assert.equal(await fixture.version(), version);
+  });
+
   test('lets writers beside it succeed; it is done or, when one was faster, not done at all', async (t) => {
     const { fixture, background, table } = await openTable(t, toItems(50));
     const increment = async (id: number) => fixture.update([['score', 'score + 1']], `id = ${id}`);
