@@ -6,7 +6,7 @@ import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { takePicture } from '../support/console.ts';
 import { openConsole } from '../support/console-page.ts';
-import { becomes } from '../support/page-state.ts';
+import { becomes, whenSettled } from '../support/page-state.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -101,6 +101,20 @@ suite('changing rows', { skip: noBrowser }, () => {
     await page.getByText(/^Undone/).waitFor();
     assert.deepEqual([await on({ branch: 'trial' }), await on({})], [0, 0]);
     assert.match(page.url(), /branch=trial/);
+  });
+
+  test('a change is previewed on a branch with other columns than main', async () => {
+    const { page } = browser;
+    await client.post('/v1/table/items/branches/create', { name: 'narrow' });
+    await client.post('/v1/table/items/drop_columns', { columns: ['name'], branch: 'narrow' });
+    await open('/items?set=price:-5&where=id+%3C+3');
+    await page.getByRole('columnheader', { name: 'name', exact: true }).waitFor();
+    await page.getByLabel('Branch').selectOption('narrow');
+    await page.getByRole('button', { name: 'Preview' }).click();
+    await page.getByRole('region', { name: 'Preview' }).getByText('narrow', { exact: true }).waitFor();
+    await whenSettled(page);
+    assert.deepEqual(await page.getByRole('alert').allInnerTexts(), []);
+    assert.equal(await page.getByRole('columnheader', { name: 'name', exact: true }).count(), 0);
   });
 
   test('what no longer matches the form cannot be run', async () => {

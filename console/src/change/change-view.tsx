@@ -53,7 +53,9 @@ function ChangeOfTable({ table, query }: ChangeOfTableProps): JSX.Element {
       </div>
     );
   }
-  if (query.get('kind') !== 'upsert') return <Bench table={table} query={query} {...facts.value} />;
+  if (query.get('kind') !== 'upsert') {
+    return <Bench table={table} query={query} {...facts.value} isOutdated={facts.isLoading} />;
+  }
   const show = (kind: string, on: string): void => {
     go(toHash('change', table, { ...(kind === 'update' ? {} : { kind }), ...(on === '' ? {} : { branch: on }) }));
   };
@@ -85,18 +87,22 @@ async function readFacts(client: ApiClient, table: TablePath, branch: string | u
   return { fields: schema.fields, columns: listColumns(schema), branches: Object.keys(branches) };
 }
 
-type BenchProps = ChangeOfTableProps & ChangeFacts;
+interface BenchProps extends ChangeOfTableProps, ChangeFacts {
+  /** The columns are those of the branch before, while the others load. */
+  readonly isOutdated: boolean;
+}
 
-function Bench({ table, query, columns, branches }: BenchProps): JSX.Element {
+function Bench({ table, query, columns, branches, isOutdated }: BenchProps): JSX.Element {
   const client = useClient();
   const address = query.toString();
   const asked = readChange(query);
   const [draft, setDraft] = useDraft(asked, address);
   const [round, setRound] = useState(0);
   const gap = findGap(draft);
+  const isAsked = findGap(asked) === undefined && !isOutdated;
   const preview = useLoad(
-    async () => (findGap(asked) === undefined ? previewChange(client, table, asked, columns) : undefined),
-    [client, address, round],
+    async () => (isAsked ? previewChange(client, table, asked, columns) : undefined),
+    [client, address, round, isOutdated],
   );
   const submit = (): void => {
     const next = toChangeQuery(draft);

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import { noBrowser } from '../../support/browser.ts';
 import type { Browser } from '../../support/browser.ts';
 import { Client } from '../../support/client.ts';
 import { openConsole } from '../../support/console-page.ts';
 import { auditPage, findOverflow } from '../../support/page-audit.ts';
+import { becomes, whenSettled } from '../../support/page-state.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -103,6 +104,48 @@ suite('updating rows by key', { skip: noBrowser }, () => {
       (await read('id = 8')).map((row) => row['price']),
       [12],
     );
+  });
+
+  test('after another branch is chosen, the rows are previewed again and written to that branch', async () => {
+    await client.post('/v1/table/items/branches/create', { name: 'trial' });
+    const on = async (branch: object): Promise<unknown> =>
+      (await client.post('/v1/table/items/count_rows', { ...branch, predicate: 'price = 700' })).json;
+    await open();
+    await page.getByLabel('Rows', { exact: true }).fill('id,price\n7,700\n');
+    await preview();
+    const button = page.getByRole('button', { name: 'Upsert 1 row' });
+    await button.waitFor();
+    await page.getByLabel('Branch').selectOption('trial');
+    await page.waitForURL(/branch=trial/);
+    await becomes(async () => button.count(), 0);
+    await preview();
+    await page.getByRole('region', { name: 'Preview' }).getByText('trial', { exact: true }).waitFor();
+    await button.click();
+    await page.getByText(/^The branch trial is now at version/).waitFor();
+    assert.deepEqual([await on({ branch: 'trial' }), await on({})], [1, 0]);
+  });
+
+  test('a preview of rows that were edited meanwhile is not shown', async () => {
+    await open();
+    let answer = (): void => undefined;
+    const asked = new Promise<void>((reached) => {
+      const held = async (route: Route): Promise<void> => {
+        reached();
+        await new Promise<void>((resolve) => (answer = resolve));
+        await route.continue();
+      };
+      void page.route('**/describe', held, { times: 1 });
+    });
+    const rows = page.getByLabel('Rows', { exact: true });
+    await rows.fill('id,price\n7,1\n8,1\n');
+    await preview();
+    await asked;
+    await rows.fill('id,price\n7,1\n');
+    answer();
+    await whenSettled(page);
+    assert.equal(await page.getByRole('button', { name: /^Upsert \d/ }).count(), 0);
+    await preview();
+    await page.getByRole('button', { name: 'Upsert 1 row' }).waitFor();
   });
 
   test('at the width of a phone rows are upserted too', async () => {

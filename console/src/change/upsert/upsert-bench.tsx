@@ -25,6 +25,12 @@ interface UpsertBenchProps {
   readonly onBranch: (branch: string) => void;
 }
 
+/** A preview is shown only while the form has the inputs that it was made of. */
+interface Made {
+  readonly inputs: readonly unknown[];
+  readonly prepared: PreparedUpsert;
+}
+
 const JOINED = ', ';
 
 function singleKeys(fields: UpsertBenchProps['fields']): readonly (readonly string[])[] {
@@ -40,10 +46,11 @@ export function UpsertBench(props: UpsertBenchProps): JSX.Element {
   const [on, setOn] = useState(found?.names.join(JOINED) ?? '');
   const [text, setText] = useState('');
   const [file, setFile] = useState<File>();
-  const [prepared, setPrepared] = useState<PreparedUpsert>();
+  const [made, setMade] = useState<Made>();
   const names = keys.find((each) => each.join(JOINED) === on);
+  const inputs = [branch, on, text, file];
   const task = useTask(async () => {
-    setPrepared(undefined);
+    setMade(undefined);
     if (names === undefined) return;
     const { prepareUpsert, toFile } = await import('./prepare-upsert.ts');
     const request = {
@@ -53,9 +60,9 @@ export function UpsertBench(props: UpsertBenchProps): JSX.Element {
       file: file ?? toFile(text),
       writable: fields.flatMap(({ name, metadata }) => (metadata?.[COMPUTED_KEY] === undefined ? [name] : [])),
     };
-    setPrepared(await prepareUpsert(client, request));
+    setMade({ inputs, prepared: await prepareUpsert(client, request) });
   });
-  const forget = (): void => setPrepared(undefined);
+  const prepared = made?.inputs.every((input, index) => input === inputs[index]) ? made.prepared : undefined;
   const isReady = names !== undefined && (file !== undefined || text.trim() !== '');
   return (
     <div class="lab">
@@ -66,15 +73,10 @@ export function UpsertBench(props: UpsertBenchProps): JSX.Element {
             label="Key column"
             value={on}
             options={[{ value: '', label: 'choose one' }, ...keys.map((each) => ({ value: each.join(JOINED) }))]}
-            onChange={(name) => (setOn(name), forget())}
+            onChange={setOn}
             hint="A row of the table with the same value is updated; rows without one are inserted."
           />
-          <RowsInput
-            text={text}
-            file={file}
-            onText={(next) => (setText(next), forget())}
-            onFile={(next) => (setFile(next), forget())}
-          />
+          <RowsInput text={text} file={file} onText={setText} onFile={setFile} />
           {branches.length === 0 ? null : (
             <SelectField
               label="Branch"
