@@ -59,9 +59,10 @@ export type Remedy =
       readonly column: string;
       readonly indexType: string;
       readonly distanceType?: string;
+      readonly branch?: string;
     }
   | { readonly kind: 'refresh-index'; readonly index: string }
-  | { readonly kind: 'prewarm-index'; readonly index: string }
+  | { readonly kind: 'prewarm-index'; readonly index: string; readonly branch?: string; readonly version?: number }
   | { readonly kind: 'merge-fragments' }
   | { readonly kind: 'set'; readonly settings: Settings };
 
@@ -84,7 +85,8 @@ export function describeRemedy(remedy: Remedy): string {
   switch (remedy.kind) {
     case 'create-index': {
       const name = remedy.indexType === 'FTS' ? 'a full-text index' : `an index of type ${remedy.indexType}`;
-      return `Create ${name} on ${remedy.column}`;
+      const where = remedy.branch === undefined ? '' : ` on the branch ${remedy.branch}`;
+      return `Create ${name} on ${remedy.column}${where}`;
     }
     case 'refresh-index':
       return `Refresh the index ${remedy.index}`;

@@ -1,5 +1,5 @@
 import type { PlanStep } from '../model/query.ts';
-import type { Finding, PlanContext, Severity } from './advice.ts';
+import type { Finding, PlanContext, Remedy, Severity } from './advice.ts';
 import { FILTER_RULES } from './filter-advice.ts';
 import { listSteps, timeShares } from './plan-steps.ts';
 import { findSmallFragments, findWideColumns } from './read-advice.ts';
@@ -19,5 +19,22 @@ export function findAdvice(root: PlanStep, context: PlanContext): readonly Findi
   });
   return [...ofSteps, findWideColumns(evidence), findSmallFragments(evidence)]
     .filter((finding) => finding !== undefined)
+    .map((finding) => ({ ...finding, remedy: finding.remedy && placeRemedy(finding.remedy, context) }))
     .toSorted((one, other) => ORDER[one.severity] - ORDER[other.severity]);
+}
+
+/** The remedy for the branch and version that the query read; none where maintenance would help, which is of main. */
+function placeRemedy(remedy: Remedy, { query }: PlanContext): Remedy | undefined {
+  const on = query.branch === undefined ? {} : { branch: query.branch };
+  switch (remedy.kind) {
+    case 'create-index':
+      return { ...remedy, ...on };
+    case 'prewarm-index':
+      return { ...remedy, ...on, ...(query.version === undefined ? {} : { version: query.version }) };
+    case 'refresh-index':
+    case 'merge-fragments':
+      return query.branch === undefined ? remedy : undefined;
+    case 'set':
+      return remedy;
+  }
 }

@@ -93,6 +93,24 @@ suite('the lab', { skip: noBrowser }, () => {
     assert.match(await page.getByText(/^recall \d+%$/).innerText(), /recall/);
   });
 
+  test('a query on a branch gets the findings of that branch, and their buttons change that branch', async () => {
+    const { page } = browser;
+    await client.arrow('/v1/table/slabs/create', stones(ROWS));
+    await client.post('/v1/table/slabs/branches/create', { name: 'trial' });
+    await client.post('/v1/table/slabs/create_index', { column: 'id', index_type: 'BTREE', name: 'of_main' });
+    await open('/slabs?tab=plan&columns=title&filter=id+%3D+19990&branch=trial');
+    const findings = page.getByRole('region', { name: 'Findings' });
+    await findings.getByRole('heading', { level: 3 }).waitFor();
+    assert.equal(await findings.getByRole('heading', { level: 3 }).innerText(), 'The filter reads every row');
+    await findings.getByRole('button', { name: 'Create an index of type BTREE on id on the branch trial' }).click();
+    await page.getByText('No problems found in this plan.').waitFor();
+    const names = async (branch: object): Promise<unknown> =>
+      (await client.post('/v1/table/slabs/index/list', branch)).json.indexes.map(
+        ({ index_name: name }: { index_name: string }) => name,
+      );
+    assert.deepEqual([await names({}), await names({ branch: 'trial' })], [['of_main'], ['id_idx']]);
+  });
+
   test('arrow keys walk along the lines of the plan', async () => {
     const { page } = browser;
     await open('/stones?search=vector&tab=plan&columns=id');

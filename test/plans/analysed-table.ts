@@ -41,6 +41,10 @@ export class AnalysedTable {
     await this.#post('create_index', body);
   }
 
+  async branch(name: string): Promise<void> {
+    await this.#post('branches/create', { name });
+  }
+
   async analyze(query: QueryTableBody): Promise<PlanStep> {
     const accept = { accept: 'application/vnd.tiltyard.plan+json' };
     const answer = await this.#require(this.#client.post('/v1/table/items/analyze_plan', query, accept));
@@ -56,9 +60,10 @@ export class AnalysedTable {
   }
 
   async context(query: QueryTableBody): Promise<PlanContext> {
-    const { schema } = await this.#post('describe', {});
-    const { indexes } = await this.#post('index/list', {});
-    return { query, schema, indexes, stats: await this.#post('stats', {}) };
+    const on = query.branch === undefined ? {} : { branch: query.branch };
+    const { schema } = await this.#post('describe', on);
+    const { indexes } = await this.#post('index/list', on);
+    return { query, schema, indexes, stats: await this.#post('stats', on) };
   }
 
   async #post(path: string, body: object): Promise<any> {

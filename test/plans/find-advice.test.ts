@@ -52,6 +52,14 @@ suite('of a table without indexes', () => {
     assert.deepEqual(remedy, { kind: 'create-index', column: 'title', indexType: 'BTREE' });
   });
 
+  test('an index that a query on a branch needs is proposed for that branch', async () => {
+    await table.branch('trial');
+    const query = { filter: 'shelf = 7', columns: ID, branch: 'trial' };
+    const { remedy } = await find('filter-without-index', query);
+    assert.deepEqual(remedy, { kind: 'create-index', column: 'shelf', indexType: 'BTREE', branch: 'trial' });
+    assert.equal(remedy && describeRemedy(remedy), 'Create an index of type BTREE on shelf on the branch trial');
+  });
+
   test('a filter that keeps most rows has no finding', async () => {
     assert.deepEqual(await kinds({ filter: 'id >= 10', columns: ID }), []);
   });

@@ -1,6 +1,8 @@
+import { defined } from '../../../src/client/api-client.ts';
 import type { ApiClient } from '../../../src/client/api-client.ts';
 import type { JsonRow } from '../../../src/client/rows.ts';
 import { analyzePlan, queryRows } from '../../../src/client/rows.ts';
+import { describeTable, listIndexes, tableStats } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import type { PlanStep } from '../../../src/model/query.ts';
 import { findAdvice } from '../../../src/plans/find-advice.ts';
@@ -9,6 +11,7 @@ import { readPlan } from '../../../src/plans/plan-steps.ts';
 import { recallOf } from '../../../src/plans/compare-plans.ts';
 import type { RowId } from '../../../src/plans/compare-plans.ts';
 import type { QueryTableBody } from '../../../src/wire/data.ts';
+import type { TableStatsReply } from '../../../src/wire/tables.ts';
 import type { LabForm } from './form/lab-form.ts';
 import {
   FormError,
@@ -20,6 +23,7 @@ import {
   toExactBody,
   toRivalForm,
 } from './form/query-body.ts';
+import { toSchema } from './table-facts.ts';
 import type { TableFacts } from './table-facts.ts';
 
 const MEASURED_ROWS_MAX = 1_000_000;
@@ -100,14 +104,28 @@ async function analyze(lab: Lab, form: LabForm): Promise<Run> {
   const plan = readPlan(given);
   if (plan === undefined)
     throw new FormError('The server returned no plan.', 'Reload the page: the console may be older than the server.');
-  const recall = isMeasured(form, facts) && !hasManyVectors(body) ? await measureRecall(lab, body) : undefined;
-  const context = { query: body, schema: facts.schema, indexes: facts.indexes, stats: facts.stats };
+  const context = await readContext(lab, body);
+  const recall = isMeasured(form, context.stats) && !hasManyVectors(body) ? await measureRecall(lab, body) : undefined;
   const findings = findAdvice(plan, recall === undefined ? context : { ...context, recall });
   return { title: describeForm(form), plan, text, recall, findings };
 }
 
+/** Of the branch and version that the query reads; the facts of the lab are of the latest version of main. */
+async function readContext({ client, table, facts }: Lab, query: QueryTableBody) {
+  const { branch, version } = query;
+  const { schema, indexes, stats } = facts;
+  if (branch === undefined && version === undefined) return { query, schema, indexes, stats };
+  const state = defined({ branch, version });
+  const [described, ownIndexes, ownStats] = await Promise.all([
+    describeTable(client, table, state),
+    listIndexes(client, table, state),
+    tableStats(client, table, defined({ branch })),
+  ]);
+  return { query, schema: toSchema(described.schema), indexes: ownIndexes, stats: ownStats };
+}
+
 /** An exact search of a large table runs only in an explicit comparison. */
-function isMeasured(form: LabForm, { stats }: TableFacts): boolean {
+function isMeasured(form: LabForm, stats: TableStatsReply): boolean {
   if (!hasVector(form) || hasText(form)) return false;
   return form.tab === 'compare' || stats.num_rows <= MEASURED_ROWS_MAX;
 }

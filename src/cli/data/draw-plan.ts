@@ -145,7 +145,8 @@ function remedyLines(remedy: Remedy, table: string, width: number): readonly str
   switch (remedy.kind) {
     case 'create-index': {
       const distance = remedy.distanceType === undefined ? '' : ` --distance ${remedy.distanceType}`;
-      return [`tiltyard index create ${table} ${remedy.column} --type ${remedy.indexType}${distance}`];
+      const branch = remedy.branch === undefined ? '' : ` --branch ${remedy.branch}`;
+      return [`tiltyard index create ${table} ${remedy.column} --type ${remedy.indexType}${distance}${branch}`];
     }
     case 'refresh-index':
     case 'merge-fragments':

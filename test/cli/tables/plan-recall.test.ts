@@ -51,6 +51,29 @@ test('plan has no such advice for a search that finds all, and none for one with
   assert.doesNotMatch(await run('--no-index'), /Recall/);
 });
 
+test('plan proposes for a query on a branch only commands that change the branch', async () => {
+  const client = new Client(server.url);
+  const type = new FixedSizeList(16, new Field('item', new Float32(), true));
+  const lines = toStream(
+    { id: [new Int32(), (row) => row], vec: [type, () => Array.from({ length: 16 }, () => 1)] },
+    12_000,
+  );
+  await client.arrow('/v1/table/lines/create', lines);
+  await client.post('/v1/table/lines/branches/create', { name: 'trial' });
+  const advise = async (...argv: readonly string[]): Promise<string> => {
+    const { code, out, err } = await runCliOn(server.url, ['plan', 'lines', '--where', 'id = 3', ...argv]);
+    assert.equal(code, 0, err);
+    return out;
+  };
+  assert.match(await advise(), /→ tiltyard index create lines id --type BTREE$/m);
+  assert.match(await advise('--branch', 'trial'), /→ tiltyard index create lines id --type BTREE --branch trial$/m);
+  await client.post('/v1/table/lines/create_index', { column: 'id', index_type: 'BTREE', branch: 'trial' });
+  await client.arrow('/v1/table/lines/insert?branch=trial', lines);
+  const later = await advise('--branch', 'trial');
+  assert.match(later, /Some rows are not in the index id_idx/);
+  assert.doesNotMatch(later, /tiltyard optimize/);
+});
+
 test('a comparison with an exact search ends with the same advice', async () => {
   const out = await run('--nprobes', '1', '--compare', 'no-index');
   assert.match(out, /The index misses rows that an exact search finds/);

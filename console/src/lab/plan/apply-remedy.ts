@@ -1,3 +1,4 @@
+import { defined } from '../../../../src/client/api-client.ts';
 import type { ApiClient } from '../../../../src/client/api-client.ts';
 import { callTable, waitForJob } from '../../../../src/client/calls.ts';
 import { startIndex, startMaintenance } from '../../../../src/client/tables.ts';
@@ -22,9 +23,9 @@ export async function applyRemedy(
 ): Promise<void> {
   switch (remedy.kind) {
     case 'create-index': {
-      const { column, indexType, distanceType } = remedy;
-      const distance = distanceType === undefined ? {} : { distance_type: distanceType };
-      const { job_id: id } = await startIndex(client, table, { column, index_type: indexType, ...distance });
+      const { column, indexType, distanceType, branch } = remedy;
+      const options = defined({ distance_type: distanceType, branch });
+      const { job_id: id } = await startIndex(client, table, { column, index_type: indexType, ...options });
       return follow(client, id, progress);
     }
     case 'refresh-index':
@@ -32,8 +33,10 @@ export async function applyRemedy(
       const { job_id: id } = await startMaintenance(client, table);
       return follow(client, id, progress);
     }
-    case 'prewarm-index':
-      await callTable(client, table, `index/${encodeURIComponent(remedy.index)}/prewarm`, {});
+    case 'prewarm-index': {
+      const { index, branch, version } = remedy;
+      await callTable(client, table, `index/${encodeURIComponent(index)}/prewarm`, defined({ branch, version }));
+    }
   }
 }
 
