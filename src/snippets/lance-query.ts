@@ -6,7 +6,9 @@ const PLAIN_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 
 /** Whether the remote clients of LanceDB send the same request, so that a snippet can use one. */
 export function isForLanceDb({ server, table, operation }: TableRequest): boolean {
-  return PLAIN_NAME.test(server.database) && table.every((name) => PLAIN_NAME.test(name)) && isExpressible(operation);
+  const hasPlainNames = [server.database, ...table].every((name) => PLAIN_NAME.test(name));
+  // The clients send keys, and no tokens.
+  return server.credential === 'key' && hasPlainNames && isExpressible(operation);
 }
 
 function isExpressible(operation: TableOperation): boolean {

@@ -121,6 +121,12 @@ suite('copied code', { skip: noCurl }, () => {
     await eachLanguage(context, request, async (found) => assert.deepEqual(normalize(found), normalize(expected)));
   });
 
+  test('a token is sent with plain requests: LanceDB clients send only keys', () => {
+    const { server: own, ...rest } = requestOf(PLAIN, { name: 'query', body: { k: 3 } });
+    assert.equal(isForLanceDb({ server: own, ...rest }), true);
+    assert.equal(isForLanceDb({ server: { ...own, credential: 'token' }, ...rest }), false);
+  });
+
   test('an update and a delete change the same rows as the console', async (context) => {
     const update = { updates: [['price', 'price * 2 + 1'] as [string, string]], predicate: "title LIKE '%''%'" };
     const [own] = await copies('own');
