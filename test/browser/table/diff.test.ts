@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import { noBrowser } from '../../support/browser.ts';
 import type { Browser } from '../../support/browser.ts';
@@ -72,6 +72,27 @@ suite('comparing versions', { skip: noBrowser }, () => {
     await becomes(async () => page.getByRole('grid').locator('tbody tr').count(), 1);
     await page.getByRole('link', { name: 'All versions' }).click();
     await page.getByLabel('Select version 1').waitFor();
+  });
+
+  test('until a comparison has loaded, no rows of the one before are shown', async () => {
+    await open('&from=1&to=3');
+    await differences().getByText('−1 removed').waitFor();
+    let answer = (): void => undefined;
+    const asked = new Promise<void>((reached) => {
+      const held = async (route: Route): Promise<void> => {
+        const answered = new Promise<void>((resolve) => (answer = resolve));
+        reached();
+        await answered;
+        await route.continue();
+      };
+      void page.route('**/diff*', held, { times: 1 });
+    });
+    await page.getByRole('link', { name: 'Swap' }).click();
+    await asked;
+    await differences().getByRole('heading', { name: 'From version 3 to version 1' }).waitFor();
+    assert.equal(await differences().getByText('−1 removed').count(), 0);
+    answer();
+    await differences().getByText('+1 added').waitFor();
   });
 
   test('the latest version is compared with a tag and with a branch', async () => {

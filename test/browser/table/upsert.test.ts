@@ -130,8 +130,9 @@ suite('updating rows by key', { skip: noBrowser }, () => {
     let answer = (): void => undefined;
     const asked = new Promise<void>((reached) => {
       const held = async (route: Route): Promise<void> => {
+        const answered = new Promise<void>((resolve) => (answer = resolve));
         reached();
-        await new Promise<void>((resolve) => (answer = resolve));
+        await answered;
         await route.continue();
       };
       void page.route('**/describe', held, { times: 1 });

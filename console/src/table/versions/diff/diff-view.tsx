@@ -30,7 +30,7 @@ export function DiffView({ table, comparison }: DiffViewProps): JSX.Element {
   const { from, to } = comparison;
   const { path, at } = table;
   const address = comparisonHash(path, at, comparison);
-  const { value, error, reload } = useLoad(
+  const { value, error, isLoading, reload } = useLoad(
     async () => diffTable(client, path, { from, to, limit: ROWS_SHOWN }),
     [client, address],
   );
@@ -55,9 +55,8 @@ export function DiffView({ table, comparison }: DiffViewProps): JSX.Element {
           All versions
         </LinkButton>
       </div>
-      <ErrorBox error={error} onRetry={reload} />
-      {value === undefined && error === undefined ? <Skeleton lines={8} /> : null}
-      {value === undefined ? null : <Differences table={table} diff={value} />}
+      {isLoading ? <Skeleton lines={8} /> : <ErrorBox error={error} onRetry={reload} />}
+      {isLoading || value === undefined ? null : <Differences table={table} diff={value} />}
     </section>
   );
 }
