@@ -11,6 +11,7 @@ import { go, toHash, useRoute } from './router.ts';
 import type { Route, ViewProps } from './router.ts';
 import type { Session } from './session.ts';
 import { SignIn } from './sign-in.tsx';
+import { DRAFTS } from './table/rows/drafts.ts';
 import { useSession } from './use-session.ts';
 import { VIEWS } from './views.ts';
 import type { View } from './views.ts';
@@ -41,6 +42,7 @@ export function App(): JSX.Element | null {
 /** The next user of the browser does not see what was looked at. */
 function forgetTraces(): void {
   forgetRecent();
+  DRAFTS.clear();
   sessionStorage.clear();
 }
 

@@ -21,12 +21,12 @@ import type { Column } from '../../support/arrow-tables.ts';
 import { noBrowser } from '../../support/browser.ts';
 import type { Browser } from '../../support/browser.ts';
 import { Client } from '../../support/client.ts';
-import { takePicture } from '../../support/console.ts';
+import { signOut, takePicture } from '../../support/console.ts';
 import { openConsole } from '../../support/console-page.ts';
 import { eventually } from '../../support/eventually.ts';
 import { auditPage, findOverflow } from '../../support/page-audit.ts';
 import { becomes, loseReply, whenSettled } from '../../support/page-state.ts';
-import { startServer } from '../../support/server.ts';
+import { ADMIN_KEY, startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
 let server: TestServer;
@@ -325,6 +325,20 @@ suite('editing rows', { skip: noBrowser }, () => {
     await page.getByText('Not applied yet: 1 row changed.').waitFor();
     await page.getByRole('button', { name: 'Discard' }).click();
     await cell(0, 'title').getByText('good 0').waitFor();
+  });
+
+  test('edits that were not applied are gone after signing out', async () => {
+    await edit('left');
+    await type(0, 'title', 'other');
+    await page.getByText('Not applied yet: 1 row changed.').waitFor();
+    await signOut(page);
+    await page.getByLabel('API key').fill(ADMIN_KEY);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await page.getByRole('link', { name: 'left', exact: true }).first().click();
+    await cell(0, 'title').waitFor();
+    await whenSettled(page);
+    assert.equal(await page.getByText('Not applied yet').count(), 0);
+    await page.getByRole('button', { name: 'Edit', exact: true }).waitFor();
   });
 
   test('edits of a branch go to the branch, and past versions and views are read-only', async () => {

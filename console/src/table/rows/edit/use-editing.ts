@@ -7,6 +7,7 @@ import { toast, toastError, toastWithAction } from '../../../parts/toasts.tsx';
 import { useLoad } from '../../../parts/use-load.ts';
 import { branchOf } from '../../described-table.ts';
 import type { DescribedTable } from '../../described-table.ts';
+import { DRAFTS } from '../drafts.ts';
 import { applyEdits } from './apply-edits.ts';
 import type { EditTarget } from './apply-edits.ts';
 import { EDITS_MAX, NO_EDITS, addRow, countEdits, deleteRows, revertRows, setCell } from './pending-edits.ts';
@@ -117,9 +118,6 @@ export function useEditing(table: DescribedTable, onChanged: () => void): Editin
     apply: () => void apply().catch((error: unknown) => setRun({ isBusy: false, error })),
   };
 }
-
-/** Edits that are not applied, by database, table, branch and version: they outlive a look at another tab. */
-const DRAFTS = new Map<string, PendingEdits>();
 
 function useDrafts({ path, at, version }: DescribedTable) {
   const { database = '' } = useClient();
