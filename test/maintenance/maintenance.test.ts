@@ -50,7 +50,7 @@ async function openMaintained(t: TestContext, limits: Partial<MaintenanceLimits>
     tuner: { tuneChanged: async () => {} },
     owns: async () => true,
   });
-  writes.onCommit = (table, options) => maintenance.recordCommit(table, options);
+  writes.onCommit = async (table, options) => maintenance.recordCommit(table, options);
   t.after(async () => maintenance.close());
   const { location } = await fixture.create(toItems(50));
   const listVersions = async (): Promise<readonly number[]> =>
