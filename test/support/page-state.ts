@@ -1,5 +1,5 @@
 import { inspect, isDeepStrictEqual } from 'node:util';
-import type { BrowserContext, Page, Request } from 'playwright-core';
+import type { BrowserContext, Page, Request, Route } from 'playwright-core';
 import { eventually } from './eventually.ts';
 
 /** Requests without a reply, of all pages of a context. */
@@ -62,4 +62,19 @@ export async function loseReply(page: Page, text: string): Promise<void> {
       .then(async () => session.detach());
   });
   await session.send('Fetch.enable', { patterns: [{ urlPattern: `*${text}*`, requestStage: 'Response' }] });
+}
+
+/** Holds the next request to such an address until it is let go. */
+export function holdNext(page: Page, address: string): { readonly reached: Promise<void>; readonly letGo: () => void } {
+  let letGo = (): void => undefined;
+  const reached = new Promise<void>((resolve) => {
+    const hold = async (route: Route): Promise<void> => {
+      const released = new Promise<void>((release) => (letGo = release));
+      resolve();
+      await released;
+      await route.continue();
+    };
+    void page.route(address, hold, { times: 1 });
+  });
+  return { reached, letGo: () => letGo() };
 }

@@ -7,7 +7,7 @@ export interface SlowUpload {
 }
 
 /** An Arrow body whose last bytes are sent when the test says so. */
-export function uploadSlowly(url: string, stream: Uint8Array): SlowUpload {
+export function uploadSlowly(url: string, stream: Uint8Array, key = ADMIN_KEY): SlowUpload {
   let finish = (): void => {};
   const body = new ReadableStream<Uint8Array>({
     start(controller) {
@@ -18,7 +18,7 @@ export function uploadSlowly(url: string, stream: Uint8Array): SlowUpload {
       };
     },
   });
-  const headers = { 'x-api-key': ADMIN_KEY, 'content-type': 'application/vnd.apache.arrow.stream' };
+  const headers = { 'x-api-key': key, 'content-type': 'application/vnd.apache.arrow.stream' };
   const reply = fetch(url, { method: 'POST', headers, body, duplex: 'half' });
   // A test that fails earlier does not wait for it.
   reply.catch(() => {});

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import type { Page, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import { noBrowser } from '../../support/browser.ts';
 import type { Browser } from '../../support/browser.ts';
@@ -8,7 +8,7 @@ import { Client } from '../../support/client.ts';
 import { takePicture } from '../../support/console.ts';
 import { openConsole } from '../../support/console-page.ts';
 import { auditPage, findOverflow } from '../../support/page-audit.ts';
-import { becomes } from '../../support/page-state.ts';
+import { becomes, holdNext } from '../../support/page-state.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -77,21 +77,12 @@ suite('comparing versions', { skip: noBrowser }, () => {
   test('until a comparison has loaded, no rows of the one before are shown', async () => {
     await open('&from=1&to=3');
     await differences().getByText('−1 removed').waitFor();
-    let answer = (): void => undefined;
-    const asked = new Promise<void>((reached) => {
-      const held = async (route: Route): Promise<void> => {
-        const answered = new Promise<void>((resolve) => (answer = resolve));
-        reached();
-        await answered;
-        await route.continue();
-      };
-      void page.route('**/diff*', held, { times: 1 });
-    });
+    const request = holdNext(page, '**/diff*');
     await page.getByRole('link', { name: 'Swap' }).click();
-    await asked;
+    await request.reached;
     await differences().getByRole('heading', { name: 'From version 3 to version 1' }).waitFor();
     assert.equal(await differences().getByText('−1 removed').count(), 0);
-    answer();
+    request.letGo();
     await differences().getByText('+1 added').waitFor();
   });
 

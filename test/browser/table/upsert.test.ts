@@ -1,13 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import type { Page, Route } from 'playwright-core';
+import type { Page } from 'playwright-core';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import { noBrowser } from '../../support/browser.ts';
 import type { Browser } from '../../support/browser.ts';
 import { Client } from '../../support/client.ts';
 import { openConsole } from '../../support/console-page.ts';
 import { auditPage, findOverflow } from '../../support/page-audit.ts';
-import { becomes, whenSettled } from '../../support/page-state.ts';
+import { becomes, holdNext, whenSettled } from '../../support/page-state.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -127,22 +127,13 @@ suite('updating rows by key', { skip: noBrowser }, () => {
 
   test('a preview of rows that were edited meanwhile is not shown', async () => {
     await open();
-    let answer = (): void => undefined;
-    const asked = new Promise<void>((reached) => {
-      const held = async (route: Route): Promise<void> => {
-        const answered = new Promise<void>((resolve) => (answer = resolve));
-        reached();
-        await answered;
-        await route.continue();
-      };
-      void page.route('**/describe', held, { times: 1 });
-    });
+    const request = holdNext(page, '**/describe');
     const rows = page.getByLabel('Rows', { exact: true });
     await rows.fill('id,price\n7,1\n8,1\n');
     await preview();
-    await asked;
+    await request.reached;
     await rows.fill('id,price\n7,1\n');
-    answer();
+    request.letGo();
     await whenSettled(page);
     assert.equal(await page.getByRole('button', { name: /^Upsert \d/ }).count(), 0);
     await preview();

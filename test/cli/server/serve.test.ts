@@ -13,6 +13,7 @@ import { sampleStream } from '../../support/arrow-tables.ts';
 import { Client } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ShownMetrics } from '../../support/metrics.ts';
+import { uploadSlowly } from '../../support/slow-upload.ts';
 
 const MAIN = fileURLToPath(new URL('../../../bundle/main.js', import.meta.url));
 
@@ -155,19 +156,7 @@ test('leaves no worker behind when it is killed itself', async () => {
 test('finishes a running request after SIGTERM, and then exits with 0', async () => {
   const served = new Served([join(folder, 'drained'), '--port=0']);
   const url = await served.url();
-  const stream = sampleStream();
-  let finish = (): void => undefined;
-  const body = new ReadableStream<Uint8Array>({
-    start(controller) {
-      controller.enqueue(stream.subarray(0, -8));
-      finish = () => {
-        controller.enqueue(stream.subarray(-8));
-        controller.close();
-      };
-    },
-  });
-  const headers = { 'x-api-key': served.key ?? '', 'content-type': 'application/vnd.apache.arrow.stream' };
-  const upload = fetch(`${url}/v1/table/last/create`, { method: 'POST', headers, body, duplex: 'half' });
+  const upload = uploadSlowly(`${url}/v1/table/last/create`, sampleStream(), served.key);
   await eventually(async () => {
     const metrics = await ShownMetrics.read(url, served.key ?? '');
     return metrics.value('tiltyard_admission_running', { work: 'ingest' }) === 1;
@@ -175,8 +164,8 @@ test('finishes a running request after SIGTERM, and then exits with 0', async ()
   served.child.kill('SIGTERM');
   await eventually(async () => served.err.includes('"event":"draining"'));
   await assert.rejects(once(connect(Number(new URL(url).port), '127.0.0.1'), 'connect'), { code: 'ECONNREFUSED' });
-  finish();
-  assert.equal((await upload).status, 200);
+  upload.finish();
+  assert.equal((await upload.reply).status, 200);
   assert.equal(await served.ended, 0);
 });
 
