@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { runCommand } from '../../src/cli/commands.ts';
 import type { Terminal } from '../../src/cli/command.ts';
 import { ADMIN_KEY } from './server.ts';
@@ -43,4 +44,11 @@ export async function runCliOn(
 export function withoutColours(text: string): string {
   // oxlint-disable-next-line no-control-regex -- Colours begin with an escape.
   return text.replaceAll(/\u001b\[\d+m/g, '');
+}
+
+/** What such a command prints with `--json`; it must succeed. */
+export async function readJsonOn(url: string, argv: readonly string[]): Promise<any> {
+  const { code, out, err } = await runCliOn(url, [...argv, '--json']);
+  assert.equal(code, 0, err);
+  return JSON.parse(out);
 }

@@ -73,7 +73,7 @@ export function toUnfilteredText(plan: QueryPlan): QueryPlan | undefined {
   // With `k` of 0 nothing is searched, and the engine panics when it is asked for so many.
   if (search === undefined || vectorColumn !== undefined || query.k === 0 || !isFilteredAfter(plan)) return undefined;
   const projection = { kind: 'names', paths: [['_rowid'], ['_score']] } as const;
-  // The best rows are found first, and then put in order.
+  // `order_by` sorts the rows with the highest scores; it does not choose them.
   const { orderBy: _unused, ...unordered } = query;
   return toTextLeg({ ...plan, query: { ...unordered, projection, withRowId: false } });
 }

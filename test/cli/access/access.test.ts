@@ -7,7 +7,7 @@ import type { Answer } from '../../support/client.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import { Client } from '../../support/client.ts';
 import { requireToken } from '../../support/own-clients.ts';
-import { runCli, runCliOn } from '../../support/run-cli.ts';
+import { readJsonOn, runCli, runCliOn } from '../../support/run-cli.ts';
 import type { Outcome } from '../../support/run-cli.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
@@ -23,9 +23,7 @@ async function run(...argv: readonly string[]): Promise<Outcome> {
 }
 
 async function json(...argv: readonly string[]): Promise<any> {
-  const { code, out, err } = await run(...argv, '--json');
-  assert.equal(code, 0, err);
-  return JSON.parse(out);
+  return readJsonOn(server.url, argv);
 }
 
 async function listTables(key: string, headers: Readonly<Record<string, string>> = {}): Promise<Answer> {

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from '../../support/client.ts';
 import { Field, FixedSizeList, Float32, Float64, Int32, Struct, toStream } from '../../support/arrow-tables.ts';
-import { runCliOn } from '../../support/run-cli.ts';
+import { readJsonOn, runCliOn } from '../../support/run-cli.ts';
 import type { Outcome } from '../../support/run-cli.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
@@ -33,9 +33,7 @@ async function run(...argv: readonly string[]): Promise<Outcome> {
 }
 
 async function json(...argv: readonly string[]): Promise<any> {
-  const { code, out, err } = await run(...argv, '--json');
-  assert.equal(code, 0, err);
-  return JSON.parse(out);
+  return readJsonOn(server.url, argv);
 }
 
 test('the preview of an update shows the column itself, whatever its name', async () => {

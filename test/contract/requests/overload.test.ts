@@ -186,7 +186,7 @@ test('a large JSON reply needs a place among the large replies until it is read,
 test('a client that never reads the reply of its write is disconnected, and one that is late is not', async (t) => {
   const server = await start(t, ['--http-body-idle-seconds=1', '--metadata-properties-bytes-max=16MiB']);
   const body = { properties: LARGE_PROPERTIES };
-  // Each on a connection of its own: those that `fetch` keeps vary.
+  // Without `fetch`, whose connection pool would change the count.
   const connections = async (): Promise<number> => {
     const { text } = await sendRaw(server.url, { method: 'GET', path: '/metrics' });
     return Number(/^tiltyard_connections (\d+)$/m.exec(text)?.[1]);
