@@ -6,6 +6,7 @@ import { optimizeTable } from './native/release-calls.ts';
 import type { EngineParts } from './parts.ts';
 import { readVersion } from './tables/table-handle.ts';
 import { listTagTargets } from './versions/tags.ts';
+import { readVersions } from './versions/version-list.ts';
 
 /** Figures that the engine has without reading rows. */
 export interface Condition {
@@ -73,9 +74,7 @@ async function assess(native: NativeTable): Promise<Condition> {
 }
 
 async function readHistory({ tables, readers, storages }: EngineParts, location: TableLocation) {
-  const versions = await tables.usePrivate({ location }, async ({ native }) =>
-    engineCall(async () => native.listVersions()),
-  );
+  const versions = await tables.usePrivate({ location }, async ({ native }) => readVersions(native));
   const tags = await listTagTargets(tables, location);
   const storage = storages.of(location.root);
   const pins = tags.filter(({ branch }) => branch === undefined).map(({ version }) => version);

@@ -60,6 +60,22 @@ test('a compaction leaves one fragment and the same rows, and the next read sees
   assert.deepEqual((await readRows(t, table)).toSorted(byId), rows.toSorted(byId));
 });
 
+test('versions can be listed while old ones are removed', async (t) => {
+  const scene = await openScene(t, 3);
+  const { engine, table } = scene;
+  for (let version = 2; version <= 200; version += 1)
+    await commitPlan(engine, table, engine.commits.delete(sql('id = 9')));
+  const removal = { isRunning: true };
+  const removing = optimize(scene, ALL_OLD).finally(() => (removal.isRunning = false));
+  while (removal.isRunning) {
+    const versions = await engine.versions.list(table);
+    assert.equal(versions.at(-1)?.version, 200);
+    const history = await engine.maintenance.readHistory(table.location);
+    assert.equal(history.versions.at(-1)?.version, 200);
+  }
+  assert.equal((await removing)?.versionsRemoved, 199);
+});
+
 test('a result that is still being read pins its version; when it is over or left, it does not', async (t) => {
   const scene = await openScene(t, 200);
   const { engine, table } = scene;

@@ -87,9 +87,14 @@ export function isStarved(error: unknown): boolean {
   return isOfRule(error, 'commit-starved');
 }
 
-function isOfRule(error: unknown, rule: 'commit-conflict' | 'commit-starved'): boolean {
-  if (!(error instanceof ServiceError) || error.kind !== 'ConcurrentModification') return false;
-  return ERROR_RULES[rule].pattern.test(readMessage(error.cause));
+/** A file of the table is gone, such as one of a version that was just removed. */
+export function isDataMissing(error: unknown): boolean {
+  return isOfRule(error, 'data-missing');
+}
+
+function isOfRule(error: unknown, rule: 'commit-conflict' | 'commit-starved' | 'data-missing'): boolean {
+  const { kind, pattern } = ERROR_RULES[rule];
+  return error instanceof ServiceError && error.kind === kind && pattern.test(readMessage(error.cause));
 }
 
 /** A conflict commits nothing, so the same write may run again; each attempt must start from the newest version. */

@@ -9,6 +9,7 @@ import type { OpenTables } from '../tables/open-tables.ts';
 import { listTagTargets, namesWithin } from './tags.ts';
 import { requireKept } from './removals.ts';
 import type { NameWindow, Pin } from './tags.ts';
+import { readVersions } from './version-list.ts';
 
 export function createBranches(tables: OpenTables) {
   return {
@@ -98,8 +99,6 @@ async function refuseTagged(tables: OpenTables, location: TableLocation, branch:
 
 /** The first version of a branch is committed when the branch is created. */
 async function firstCommit(tables: OpenTables, location: TableLocation, branch: string): Promise<number> {
-  const versions = await tables.usePrivate({ location, branch }, async ({ native }) =>
-    engineCall(async () => native.listVersions()),
-  );
+  const versions = await tables.usePrivate({ location, branch }, async ({ native }) => readVersions(native));
   return Math.floor((versions[0]?.timestamp ?? 0) / 1_000_000);
 }

@@ -1,8 +1,8 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { MAIN_BRANCH } from '../../model/table.ts';
-import { engineCall } from '../native/engine-errors.ts';
 import type { OpenTables } from '../tables/open-tables.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
+import { readVersions } from './version-list.ts';
 
 /** To be called in the write queue before an earlier version is needed again. Refuses one that may be about to be removed. */
 export async function requireKept(
@@ -12,9 +12,7 @@ export async function requireKept(
 ): Promise<void> {
   const cutoff = tables.removals.cutoffOf(location);
   if (cutoff === undefined || (branch !== undefined && branch !== MAIN_BRANCH)) return;
-  const versions = await tables.usePrivate({ location }, async ({ native }) =>
-    engineCall(async () => native.listVersions()),
-  );
+  const versions = await tables.usePrivate({ location }, async ({ native }) => readVersions(native));
   const latest = Math.max(...versions.map((each) => each.version));
   const found = versions.find((each) => each.version === version);
   if (version === latest || found === undefined || found.timestamp / 1000 >= cutoff) return;

@@ -10,6 +10,7 @@ import type { TableRef, WriteTarget } from '../tables/table-handle.ts';
 import { createBranches, listBranchForks } from './branches.ts';
 import { createTags, listTagTargets } from './tags.ts';
 import type { Pin } from './tags.ts';
+import { readVersions } from './version-list.ts';
 
 export interface TableVersion {
   readonly version: number;
@@ -70,7 +71,7 @@ async function listVersions(tables: OpenTables, { location, branch, version: at,
     async ({ native }): Promise<readonly TableVersion[]> => {
       // The version first: the list has later ones too, while readers are held at a version or a write is not recorded yet.
       const latest = await readVersion(native);
-      const found = await engineCall(async () => native.listVersions());
+      const found = await readVersions(native);
       const isCountedDown = await engineCall(async () => native.usesV2ManifestPaths());
       const storage = tables.storages.of(location.root);
       return found
