@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { Field, FixedSizeList, Float32, Table, makeData, makeVector, tableToIPC } from 'apache-arrow';
 import { DIMENSION, randomNumbers } from '../data.ts';
@@ -9,42 +10,76 @@ const BATCH_ROWS = 50_000;
 /** A filter that a hundredth of the rows pass. */
 export const NARROW_FILTER = 'bucket < 10';
 
-/**
- * Vectors in clusters whose members are nearly equally far from each other, as embeddings of similar items are, with `id`
- * and a `bucket` from 0 to 999 at random.
- */
-export class ClusteredVectors {
+export interface Vectors {
+  readonly dimension: number;
+  next(): Float32Array;
+}
+
+/** Vectors in clusters whose members are nearly equally far from each other, as embeddings of similar items are. */
+export class ClusteredVectors implements Vectors {
+  readonly dimension = DIMENSION;
   readonly #random = randomNumbers(5);
   readonly #centres = Array.from({ length: CLUSTERS }, () =>
     Float32Array.from({ length: DIMENSION }, () => this.#random() * 2 - 1),
   );
 
-  vector(): Float32Array {
+  next(): Float32Array {
     const centre = this.#centres[Math.floor(this.#random() * CLUSTERS)] ?? new Float32Array(DIMENSION);
     return centre.map((value) => value + 0.1 * this.#normal());
-  }
-
-  /** Arrow streams that together have the rows. */
-  *streams(rows: number): Generator<Buffer> {
-    for (let from = 0; from < rows; from += BATCH_ROWS) yield this.#stream(from, Math.min(BATCH_ROWS, rows - from));
-  }
-
-  #stream(from: number, rows: number): Buffer {
-    const values = new Float32Array(rows * DIMENSION);
-    for (let row = 0; row < rows; row += 1) values.set(this.vector(), row * DIMENSION);
-    const child = makeData({ type: new Float32(), data: values, length: values.length });
-    const type = new FixedSizeList(DIMENSION, new Field('item', new Float32(), true));
-    const table = new Table({
-      id: makeVector(Int32Array.from({ length: rows }, (_unused, row) => from + row)),
-      bucket: makeVector(Int32Array.from({ length: rows }, () => Math.floor(this.#random() * 1000))),
-      vec: makeVector(makeData({ type, length: rows, nullCount: 0, child })),
-    });
-    return Buffer.from(tableToIPC(table, 'stream'));
   }
 
   #normal(): number {
     return Math.sqrt(-2 * Math.log(this.#random() + 1e-12)) * Math.cos(2 * Math.PI * this.#random());
   }
+}
+
+/** Vectors of others, such as embeddings of texts: a file of 32-bit floats, one vector after another. */
+export class VectorFile implements Vectors {
+  readonly dimension: number;
+  readonly #values: Float32Array;
+  #next = 0;
+
+  constructor(path: string, dimension: number) {
+    const bytes = readFileSync(path);
+    this.dimension = dimension;
+    this.#values = new Float32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));
+  }
+
+  get count(): number {
+    return Math.floor(this.#values.length / this.dimension);
+  }
+
+  next(): Float32Array {
+    const from = this.#next * this.dimension;
+    this.#next += 1;
+    return this.#values.subarray(from, from + this.dimension);
+  }
+}
+
+/** Arrow streams that together have the rows: `id`, a `bucket` from 0 to 999 at random, and `vec`. */
+function* toStreams(vectors: Vectors, rows: number): Generator<Buffer> {
+  const random = randomNumbers(6);
+  for (let from = 0; from < rows; from += BATCH_ROWS) {
+    yield toStream(vectors, random, { from, rows: Math.min(BATCH_ROWS, rows - from) });
+  }
+}
+
+function toStream(
+  vectors: Vectors,
+  random: () => number,
+  { from, rows }: { readonly from: number; readonly rows: number },
+): Buffer {
+  const { dimension } = vectors;
+  const values = new Float32Array(rows * dimension);
+  for (let row = 0; row < rows; row += 1) values.set(vectors.next(), row * dimension);
+  const child = makeData({ type: new Float32(), data: values, length: values.length });
+  const type = new FixedSizeList(dimension, new Field('item', new Float32(), true));
+  const table = new Table({
+    id: makeVector(Int32Array.from({ length: rows }, (_unused, row) => from + row)),
+    bucket: makeVector(Int32Array.from({ length: rows }, () => Math.floor(random() * 1000))),
+    vec: makeVector(makeData({ type, length: rows, nullCount: 0, child })),
+  });
+  return Buffer.from(tableToIPC(table, 'stream'));
 }
 
 /** Calls of the server that need a reply, for preparing; what is timed uses `BareClient`. */
@@ -55,9 +90,9 @@ export class BenchTable {
     this.#url = `http://127.0.0.1:${port}/v1/table/${name}`;
   }
 
-  async create(vectors: ClusteredVectors, rows: number): Promise<void> {
+  async create(vectors: Vectors, rows: number): Promise<void> {
     let operation = 'create';
-    for (const stream of vectors.streams(rows)) {
+    for (const stream of toStreams(vectors, rows)) {
       await this.#send(operation, stream, 'application/vnd.apache.arrow.stream');
       operation = 'insert';
     }

@@ -20,7 +20,7 @@ export async function* compareFiltered(bench: Bench): AsyncGenerator<Comparison>
   const { search } = await table.buildIndex({ column: 'vec', index_type: 'IVF_PQ' });
   const raw = await openSame(bench, table);
   const clients = await openClients(bench.port, WORKERS);
-  const queries = Array.from({ length: VECTORS }, () => vectors.vector());
+  const queries = Array.from({ length: VECTORS }, () => vectors.next());
   for (const [share, filter] of [
     ['10%', 'bucket < 100'],
     ['1%', NARROW_FILTER],

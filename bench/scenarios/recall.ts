@@ -1,10 +1,12 @@
 import { countOf, median, shareOf } from '../measure.ts';
 import type { Count, Share } from '../measure.ts';
-import { BenchTable, ClusteredVectors, NARROW_FILTER } from './clustered-table.ts';
+import { BenchTable, ClusteredVectors, NARROW_FILTER, VectorFile } from './clustered-table.ts';
 import type { Bench } from './scenario.ts';
 
 /** Others with RECALL_ROWS=50000,1000000; a graph of a million rows takes many minutes to build. */
 const ROWS = (process.env['RECALL_ROWS'] ?? '50000,200000').split(',').map(Number);
+/** RECALL_VECTORS=vectors.f32,384 measures the vectors of a file in place of clusters: as many as it has. */
+const [VECTORS_FILE, VECTORS_DIMENSION] = process.env['RECALL_VECTORS']?.split(',') ?? [];
 const TYPES = (process.env['RECALL_INDEXES'] ?? 'IVF_FLAT,IVF_PQ,IVF_HNSW_SQ,IVF_HNSW_PQ').split(',');
 
 const QUERIES = 50;
@@ -15,17 +17,16 @@ const TUNING_SECONDS_MIN = 2;
 
 /** How many of the ten nearest rows a search finds that names no parameters, and what it took to find them out. */
 export async function* measureRecall(bench: Bench): AsyncGenerator<Share | Count> {
-  for (const rows of ROWS) {
-    const vectors = new ClusteredVectors();
+  for (const { vectors, rows } of sources()) {
     const table = new BenchTable(bench.port, `recall-${rows}`);
     await table.create(vectors, rows);
-    const queries = Array.from({ length: QUERIES }, () => vectors.vector());
+    const queries = Array.from({ length: QUERIES }, () => vectors.next());
     const filters = [{}, { filter: NARROW_FILTER }];
     const exact: (readonly (readonly number[])[])[] = [];
     for (const filter of filters) exact.push(await findAll(table, queries, { ...filter, bypass_vector_index: true }));
     for (const type of TYPES) {
       const { seconds, search } = await table.buildIndex({ column: 'vec', index_type: type });
-      const name = `${type}, ${rows.toLocaleString('en')} × 128`;
+      const name = `${type}, ${rows.toLocaleString('en')} × ${vectors.dimension}`;
       bench.report(`${name}: built in ${seconds.toFixed(1)} s; ${JSON.stringify(search)}`);
       for (const [at, filter] of filters.entries()) {
         const times: number[] = [];
@@ -39,6 +40,15 @@ export async function* measureRecall(bench: Bench): AsyncGenerator<Share | Count
     }
     await table.call('drop', {});
   }
+}
+
+function* sources() {
+  if (VECTORS_FILE === undefined) {
+    for (const rows of ROWS) yield { vectors: new ClusteredVectors(), rows };
+    return;
+  }
+  const vectors = new VectorFile(VECTORS_FILE, Number(VECTORS_DIMENSION));
+  yield { vectors, rows: vectors.count - QUERIES };
 }
 
 async function findAll(
