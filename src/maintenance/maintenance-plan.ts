@@ -1,7 +1,13 @@
 import type { Condition, Engine } from '../engine/engine.ts';
 import type { MaintenanceLimits } from '../model/limits.ts';
 import type { BackgroundWork } from '../writes/writes.ts';
-import { findFittingShare, findMaintenanceReasons, findRetentionCutoff, shouldBlockWriters } from './policy.ts';
+import {
+  findFittingShare,
+  findMaintenanceReasons,
+  findNextHistoryVersion,
+  findRetentionCutoff,
+  shouldBlockWriters,
+} from './policy.ts';
 import type { Reason, TableActivity } from './table-activity.ts';
 
 export interface MaintenanceContext {
@@ -30,9 +36,6 @@ export interface PlanOptions {
   readonly removeFrom: number;
 }
 
-/** New versions after which the old ones are listed. */
-const HISTORY_VERSIONS = 256;
-
 /** Records in `activity` when old versions are to be checked again. */
 export async function planMaintenance(
   context: MaintenanceContext,
@@ -42,7 +45,7 @@ export async function planMaintenance(
   const { engine, limits, now } = context;
   const { isForced, removeFrom } = options;
   const condition = await engine.maintenance.assess(activity.table.location);
-  const { commits, lastCommitAt, historyAt, historyVersion } = activity;
+  const { commits, lastCommitAt, historyAt, checkedHistory } = activity;
   const isIdle = isForced || now() - lastCommitAt >= limits.quietSeconds * 1000;
   const recent = { commits, isIdle, remaining: isForced ? undefined : activity.remaining };
   const reasons = findMaintenanceReasons(condition, recent, isForced ? { ...limits, smallFragmentsMax: 2 } : limits);
@@ -50,7 +53,7 @@ export async function planMaintenance(
     isForced ||
     options.isHistoryDue === true ||
     (historyAt !== undefined && historyAt <= now()) ||
-    condition.version - historyVersion >= HISTORY_VERSIONS;
+    condition.version >= findNextHistoryVersion(checkedHistory);
   const isPostponed = isHistoryDue && now() < removeFrom;
   if (isPostponed) activity.historyAt = removeFrom;
   const cutoff = isHistoryDue && !isPostponed ? await planRemoval(context, activity, { condition, isIdle }) : undefined;
@@ -75,7 +78,7 @@ async function planRemoval(
     reserveMilliseconds: chooseReserve(activity, condition, isIdle),
   };
   const cutoff = findRetentionCutoff(history, limits);
-  activity.historyVersion = condition.version;
+  activity.checkedHistory = { version: condition.version, versions: found.versions.length };
   const isUnfinished = findFittingShare(history, limits) < 1 && history.versions.length > limits.versionsMin;
   // Versions that are too young are removed soon; those that a tag keeps are not, and are not tried again without end.
   const isAwaited = isUnfinished && (cutoff !== undefined || activity.historyAt === undefined);

@@ -57,6 +57,16 @@ export function shouldBlockWriters(
   return compacts && bytes <= blockingBytesMax * (lostRuns < LOST_RUNS_MAX ? 1 : BLOCKING_STRETCH_MAX);
 }
 
+/** New versions after which the old ones are listed, at least. */
+const HISTORY_VERSIONS_MIN = 256;
+/** Listing them reads every manifest and measures every file: amortised over commits that are a part of the history. */
+const HISTORY_PART = 4;
+
+/** The version from which old versions are listed again. */
+export function findNextHistoryVersion({ version, versions }: TableActivity['checkedHistory']): number {
+  return version + Math.max(HISTORY_VERSIONS_MIN, Math.ceil(versions / HISTORY_PART));
+}
+
 type FoundHistory = Readonly<Awaited<ReturnType<Engine['maintenance']['readHistory']>>>;
 
 export interface VersionHistory extends Omit<FoundHistory, 'retentionSecondsMin'> {

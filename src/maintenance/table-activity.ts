@@ -34,8 +34,8 @@ export class TableActivity {
   remaining: { readonly version: number; readonly smallFragments: number } | undefined;
   /** Consecutive runs that were lost to a writer. */
   lostRuns = 0;
-  /** The version at which old versions were last checked. */
-  historyVersion = 0;
+  /** When old versions were last checked: the latest version, and how many there were. */
+  checkedHistory = { version: 0, versions: 0 };
   /** When old versions are checked again, because some were too young. */
   historyAt: number | undefined;
 

@@ -2,7 +2,12 @@ import assert from 'node:assert/strict';
 import { suite, test } from 'node:test';
 import fc from 'fast-check';
 import type { Condition } from '../../src/engine/engine.ts';
-import { findRetentionCutoff, findMaintenanceReasons, shouldBlockWriters } from '../../src/maintenance/policy.ts';
+import {
+  findMaintenanceReasons,
+  findNextHistoryVersion,
+  findRetentionCutoff,
+  shouldBlockWriters,
+} from '../../src/maintenance/policy.ts';
 import type { VersionHistory, RecentActivity } from '../../src/maintenance/policy.ts';
 import { testLimits } from '../support/limits.ts';
 
@@ -167,5 +172,16 @@ suite('an old version', () => {
         }
       }),
     );
+  });
+});
+
+suite('old versions are listed again', () => {
+  test('after 256 more', () => {
+    assert.equal(findNextHistoryVersion({ version: 0, versions: 0 }), 256);
+    assert.equal(findNextHistoryVersion({ version: 5000, versions: 1000 }), 5256);
+  });
+
+  test('where many have to stay, so rarely that this costs a commit no more than where few do', () => {
+    assert.equal(findNextHistoryVersion({ version: 12_000, versions: 12_000 }), 15_000);
   });
 });
