@@ -7,7 +7,7 @@ import type { IndexDescription, VectorIndexType } from '../model/index-spec.ts';
 import { formatPath } from '../model/identifier.ts';
 import type { IndexLimits } from '../model/limits.ts';
 import type { TableRecord } from '../model/table.ts';
-import { TUNED_SHARES, chooseMeasured, findTuning, withMargin } from '../model/tuning/search-tuning.ts';
+import { TUNED_SHARES, chooseMeasured, findTuning, toRecallGoal } from '../model/tuning/search-tuning.ts';
 import type { IndexTuning, MeasuredSearch, SearchSettings, TunedClass } from '../model/tuning/search-tuning.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { LADDERS, START, climb } from './climb.ts';
@@ -31,7 +31,11 @@ interface TuneRequest {
   readonly buildMilliseconds: number;
 }
 
-const QUERIES_MAX = 40;
+const QUERIES_MIN = 40;
+/** A graph may miss all neighbours of one query in twenty, which a few dozen queries often do not show. */
+const QUERIES_MAX = 200;
+/** More queries leave fewer settings to try: in a second of the measurement, as many as this. */
+const QUERIES_PER_SECOND = 10;
 
 /** The measurement takes at most this part of the build, or `index.tuningSecondsMin` if that is more. */
 const PART_OF_BUILD = 0.08;
@@ -69,7 +73,7 @@ export class Tuner {
       // The metric is that of the main branch.
       if (tuning.branch !== undefined) return tuning;
       const { index, indexType, target, milliseconds } = tuning;
-      const recalls = tuning.classes.map((each) => chooseMeasured(each, target)?.recall ?? 0);
+      const recalls = tuning.classes.map((each) => chooseMeasured(each, toRecallGoal(tuning, target))?.recall ?? 0);
       telemetry.emit({
         kind: 'index-tuned',
         table: formatPath(table.path),
@@ -154,12 +158,13 @@ export class Tuner {
     const target = request.target ?? findTuning(table.tunings, index, branch)?.target ?? limits.recallPercent / 100;
     const sample = await engine.indexes.openSample(
       { location: table.location, branch },
-      { index, queriesMax: QUERIES_MAX, milliseconds: milliseconds * PART_FOR_NEIGHBOURS },
+      { index, queriesMax: countQueries(milliseconds), milliseconds: milliseconds * PART_FOR_NEIGHBOURS },
     );
     if (sample === undefined) return undefined;
     const { type } = sample.index;
     try {
-      const classes = await measureClasses(sample, withMargin(target), startedAt + milliseconds);
+      const goal = toRecallGoal({ indexType: type }, target);
+      const classes = await measureClasses(sample, goal, startedAt + milliseconds);
       if (classes.length === 0) return undefined;
       const { column, dimension, distanceType, rows } = sample;
       const facts = { index, branch, indexType: type, column, dimension, distanceType, target, rows, classes };
@@ -168,6 +173,12 @@ export class Tuner {
       sample.close();
     }
   }
+}
+
+/** At most; fewer if their exact neighbours take too long. */
+export function countQueries(milliseconds: number): number {
+  const fitting = Math.floor((milliseconds / 1000) * QUERIES_PER_SECOND);
+  return Math.min(QUERIES_MAX, Math.max(QUERIES_MIN, fitting));
 }
 
 /** Each class starts where the one before has ended: a narrower filter needs more partitions. */

@@ -64,9 +64,15 @@ export function findTuning(
   return tunings?.find((each) => each.index === index && each.branch === branch);
 }
 
-/** A sample is small: aim halfway between the target and 1, so that most other queries reach the target too. */
-export function withMargin(target: number): number {
-  return target + (1 - target) / 2;
+/** The part between the target and 1 to aim at. A sample is small, and most other queries should reach the target too. */
+const MARGIN_PART = 0.5;
+/** The queries are rows: a graph finds the neighbours of its own nodes several times as reliably as those of new vectors. */
+const GRAPH_MARGIN_PART = 0.9;
+
+/** The recall that a measurement has to show. */
+export function toRecallGoal({ indexType }: Pick<IndexTuning, 'indexType'>, target: number): number {
+  const part = indexType.includes('HNSW') ? GRAPH_MARGIN_PART : MARGIN_PART;
+  return target + (1 - target) * part;
 }
 
 /** The class for a filter: the narrowest one that it is not narrower than, or `undefined` when all are wider. */
@@ -74,9 +80,8 @@ export function findClass({ classes }: IndexTuning, share: number): TunedClass |
   return classes.find((each) => share >= each.share);
 }
 
-/** The cheapest search that reaches the target, or else the one with the best recall. */
-export function chooseMeasured({ measured }: TunedClass, target: number): MeasuredSearch | undefined {
-  const goal = withMargin(target);
+/** The cheapest search that reaches the goal, or else the one with the best recall. */
+export function chooseMeasured({ measured }: TunedClass, goal: number): MeasuredSearch | undefined {
   const cheapest = measured.find(({ recall }) => recall >= goal);
   return cheapest ?? measured.toSorted((one, other) => other.recall - one.recall)[0];
 }

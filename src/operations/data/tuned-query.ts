@@ -7,6 +7,7 @@ import {
   TUNED_SHARES,
   chooseMeasured,
   findClass,
+  toRecallGoal,
   toSearchParameters,
 } from '../../model/tuning/search-tuning.ts';
 import type { IndexTuning, SearchSettings } from '../../model/tuning/search-tuning.ts';
@@ -95,10 +96,11 @@ interface Wanted {
 
 function findSearch(tuning: IndexTuning, { target, share, isFiltered: filtered }: Wanted) {
   const found = findClass(tuning, filtered ? Math.min(share, WIDEST_FILTER) : 1);
-  if (found !== undefined) return chooseMeasured(found, target);
+  const goal = toRecallGoal(tuning, target);
+  if (found !== undefined) return chooseMeasured(found, goal);
   // Narrower than all that was measured: the few rows that pass may be in any partition.
   const narrowest = tuning.classes.at(-1);
-  const measured = narrowest && chooseMeasured(narrowest, target);
+  const measured = narrowest && chooseMeasured(narrowest, goal);
   return measured && { ...measured, settings: { ...measured.settings, probes: ALL_PROBES } };
 }
 
@@ -111,8 +113,8 @@ function isFiltered({ filter, prefilter }: Query): boolean {
 
 /** The share of a filter need not be known where narrower filters need no more than wide ones. */
 function isSameForAllFilters(tuning: IndexTuning, query: Query): boolean {
-  const target = query.recallTarget ?? tuning.target;
-  const settings = tuning.classes.map((each) => chooseMeasured(each, target)?.settings);
+  const goal = toRecallGoal(tuning, query.recallTarget ?? tuning.target);
+  const settings = tuning.classes.map((each) => chooseMeasured(each, goal)?.settings);
   const texts = new Set(settings.map((each: SearchSettings | undefined) => JSON.stringify(each)));
   return tuning.classes.length === TUNED_SHARES.length && texts.size === 1;
 }

@@ -1,4 +1,4 @@
-import { ALL_PROBES, chooseMeasured } from '../../model/tuning/search-tuning.ts';
+import { ALL_PROBES, chooseMeasured, toRecallGoal } from '../../model/tuning/search-tuning.ts';
 import type { IndexTuning, MeasuredSearch, TunedClass } from '../../model/tuning/search-tuning.ts';
 import type { IndexSearch, MeasuredSearchContent } from '../../wire/indexes.ts';
 import type { Sent } from '../../wire/shapes.ts';
@@ -6,7 +6,8 @@ import type { Sent } from '../../wire/shapes.ts';
 /** What searches of an index without parameters use and find. */
 export function toSearchContent(tuning: IndexTuning): Sent<IndexSearch> {
   const { target, classes, tunedAt, milliseconds } = tuning;
-  const [unfiltered, ...filtered] = classes.map((each) => toMeasuredContent(each, target));
+  const goal = toRecallGoal(tuning, target);
+  const [unfiltered, ...filtered] = classes.map((each) => toMeasuredContent(each, goal));
   return {
     recall_target: target,
     ...(unfiltered ?? { share: 1, recall: 0, latency_ms: 0 }),
@@ -17,8 +18,8 @@ export function toSearchContent(tuning: IndexTuning): Sent<IndexSearch> {
   };
 }
 
-function toMeasuredContent(tuned: TunedClass, target: number): Sent<MeasuredSearchContent> {
-  const { settings, recall, milliseconds }: MeasuredSearch = chooseMeasured(tuned, target) ?? NOTHING;
+function toMeasuredContent(tuned: TunedClass, goal: number): Sent<MeasuredSearchContent> {
+  const { settings, recall, milliseconds }: MeasuredSearch = chooseMeasured(tuned, goal) ?? NOTHING;
   const isAll = settings.probes === ALL_PROBES;
   return {
     share: tuned.share,
@@ -34,13 +35,15 @@ function toMeasuredContent(tuned: TunedClass, target: number): Sent<MeasuredSear
 
 const NOTHING: MeasuredSearch = { settings: {}, recall: 0, milliseconds: 0 };
 
-function findAdvice({ classes, target, indexType }: IndexTuning): string | undefined {
+function findAdvice(tuning: IndexTuning): string | undefined {
+  const { classes, target, indexType } = tuning;
+  const goal = toRecallGoal(tuning, target);
   const missed = classes.find((each) => {
-    const { recall, settings } = chooseMeasured(each, target) ?? NOTHING;
+    const { recall, settings } = chooseMeasured(each, goal) ?? NOTHING;
     return recall < target || settings.isExact === true;
   });
   if (missed === undefined) return undefined;
-  const { recall, settings } = chooseMeasured(missed, target) ?? NOTHING;
+  const { recall, settings } = chooseMeasured(missed, goal) ?? NOTHING;
   const filter = missed.share === 1 ? '' : ` with a filter that ${missed.share * 100}% of the rows match`;
   const wanted = `${Math.round(target * 100)}%`;
   const fact =

@@ -43,6 +43,12 @@ suite('a search without parameters', () => {
     assert.deepEqual([probes, refineFactor], [{ minimum: 5, maximum: 5 }, 10]);
   });
 
+  test('of a graph gets parameters with a higher measured recall: new vectors are found less easily than rows', () => {
+    const classes = [{ share: 1, measured: [measured(0.98, { probes: 2 }), measured(0.996, { probes: 2, ef: 50 })] }];
+    assert.equal(applyTuning(QUERY, { ...TUNING, classes }).ef, undefined);
+    assert.equal(applyTuning(QUERY, { ...TUNING, classes, indexType: 'IVF_HNSW_SQ' }).ef, 50);
+  });
+
   test('with a filter gets those of the widest class that is not wider than the filter', () => {
     const probesAt = (share: number): unknown => applyTuning(FILTERED, TUNING, share).probes;
     assert.deepEqual(probesAt(1), { minimum: 10, maximum: undefined });
