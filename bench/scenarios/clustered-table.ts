@@ -40,6 +40,7 @@ export class VectorFile implements Vectors {
   #next = 0;
 
   constructor(path: string, dimension: number) {
+    if (!(dimension > 0)) throw new Error('The vectors of a file need a dimension: RECALL_VECTORS=vectors.f32,384');
     const bytes = readFileSync(path);
     this.dimension = dimension;
     this.#values = new Float32Array(bytes.buffer, bytes.byteOffset, Math.floor(bytes.length / 4));

@@ -190,7 +190,8 @@ interface Measured {
 
 /** So far below the goal, more queries change nothing. */
 const HOPELESS = 0.2;
-/** This part of the queries suffices if none misses a row. */
+/** So many queries suffice if none misses a row, and at least this part of them. */
+const SEARCHES_ENOUGH = 2 * SEARCHES_AT_ONCE;
 const ENOUGH_PART = 0.4;
 
 async function measureRecall(
@@ -201,6 +202,7 @@ async function measureRecall(
   const filter = toFilter(share);
   // Always without partitions beyond the wanted ones: whether the engine adds some depends on the filter by chance.
   const parameters = toSearchParameters(settings, { results: TUNED_RESULTS, isFiltered: false });
+  const enough = Math.max(SEARCHES_ENOUGH, queries.length * ENOUGH_PART);
   let [found, wanted, searches, milliseconds] = [0, 0, 0, 0];
   for (let from = 0; from < queries.length; from += SEARCHES_AT_ONCE) {
     const some = queries.slice(from, from + SEARCHES_AT_ONCE);
@@ -215,7 +217,7 @@ async function measureRecall(
       wanted += nearest.count;
     });
     if (wanted > 0 && found / wanted < goal - HOPELESS) break;
-    if (found === wanted && searches >= queries.length * ENOUGH_PART) break;
+    if (found === wanted && searches >= enough) break;
   }
   return { recall: wanted === 0 ? 1 : found / wanted, milliseconds: milliseconds / Math.max(searches, 1) };
 }

@@ -66,7 +66,7 @@ export function findTuning(
 
 /** The part between the target and 1 to aim at. A sample is small, and most other queries should reach the target too. */
 const MARGIN_PART = 0.5;
-/** The queries are rows: a graph finds the neighbours of its own nodes several times as reliably as those of new vectors. */
+/** The queries are rows, and a graph misses several times as many neighbours of a new vector as of its own nodes. */
 const GRAPH_MARGIN_PART = 0.9;
 
 /** The recall that a measurement has to show. */
