@@ -7,7 +7,7 @@ import type { IndexDescription, VectorIndexType } from '../model/index-spec.ts';
 import { formatPath } from '../model/identifier.ts';
 import type { IndexLimits } from '../model/limits.ts';
 import type { TableRecord } from '../model/table.ts';
-import { TUNED_SHARES, chooseMeasured, findTuning, toRecallGoal } from '../model/tuning/search-tuning.ts';
+import { TUNED_SHARES, chooseMeasured, findTuning, toRecallGoal, withMargin } from '../model/tuning/search-tuning.ts';
 import type { IndexTuning, MeasuredSearch, SearchSettings, TunedClass } from '../model/tuning/search-tuning.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { LADDERS, START, climb } from './climb.ts';
@@ -163,8 +163,7 @@ export class Tuner {
     if (sample === undefined) return undefined;
     const { type } = sample.index;
     try {
-      const goal = toRecallGoal({ indexType: type }, target);
-      const classes = await measureClasses(sample, goal, startedAt + milliseconds);
+      const classes = await measureClasses(sample, target, startedAt + milliseconds);
       if (classes.length === 0) return undefined;
       const { column, dimension, distanceType, rows } = sample;
       const facts = { index, branch, indexType: type, column, dimension, distanceType, target, rows, classes };
@@ -182,10 +181,11 @@ export function countQueries(milliseconds: number): number {
 }
 
 /** Each class starts where the one before has ended: a narrower filter needs more partitions. */
-async function measureClasses(sample: SearchSample, goal: number, until: number): Promise<readonly TunedClass[]> {
+async function measureClasses(sample: SearchSample, target: number, until: number): Promise<readonly TunedClass[]> {
   const { type } = sample.index;
   const classes: TunedClass[] = [];
   if (!isVectorIndex(type)) return classes;
+  const goal = toRecallGoal({ indexType: type }, target);
   let start = START;
   // Half a measurement would be worse than a late one.
   const latest = Math.max(until, performance.now()) + LATE_MILLISECONDS;
@@ -197,15 +197,16 @@ async function measureClasses(sample: SearchSample, goal: number, until: number)
     };
     const climbed = await climb({ ladders: LADDERS[type], start, goal, measure });
     // What is not known of a class is assumed from the one before, on the safe side.
-    if (climbed === undefined || (isLate && share < 1 && climbed.recall < goal)) break;
-    const exact = climbed.recall < goal ? toExact(sample, climbed.measured) : [];
+    const isPoor = climbed !== undefined && climbed.recall < withMargin(target);
+    if (climbed === undefined || (isLate && share < 1 && isPoor)) break;
+    const exact = isPoor ? toExact(sample, climbed.measured) : [];
     classes.push({ share, measured: [...climbed.measured, ...exact].map(rounded) });
     start = climbed.position;
   }
   return classes;
 }
 
-/** An index that does not reach the goal is not used, unless that would take much longer. */
+/** An index that misses too much is not used, unless comparing every row takes much longer. */
 function toExact({ exactMilliseconds }: SearchSample, tried: readonly MeasuredSearch[]): readonly MeasuredSearch[] {
   const slowest = Math.max(...tried.map(({ milliseconds }) => milliseconds));
   if (exactMilliseconds > slowest * EXACT_FACTOR_MAX) return [];

@@ -64,15 +64,17 @@ export function findTuning(
   return tunings?.find((each) => each.index === index && each.branch === branch);
 }
 
-/** The part between the target and 1 to aim at. A sample is small, and most other queries should reach the target too. */
-const MARGIN_PART = 0.5;
-/** The queries are rows, and a graph misses several times as many neighbours of a new vector as of its own nodes. */
+/** A sample is small: halfway between the target and 1, so that most other queries reach the target too. */
+export function withMargin(target: number): number {
+  return target + (1 - target) / 2;
+}
+
+/** The measured queries are rows of the table. HNSW finds the neighbours of those more reliably than those of new vectors. */
 const GRAPH_MARGIN_PART = 0.9;
 
-/** The recall that a measurement has to show. */
+/** The recall that a search should have when it is measured. */
 export function toRecallGoal({ indexType }: Pick<IndexTuning, 'indexType'>, target: number): number {
-  const part = indexType.includes('HNSW') ? GRAPH_MARGIN_PART : MARGIN_PART;
-  return target + (1 - target) * part;
+  return indexType.includes('HNSW') ? target + (1 - target) * GRAPH_MARGIN_PART : withMargin(target);
 }
 
 /** The class for a filter: the narrowest one that it is not narrower than, or `undefined` when all are wider. */
