@@ -35,7 +35,7 @@ export function createContext(store: CatalogStore, { storageRoot, cacheEntriesMa
   const commitListeners = new Set<() => void>();
   const transact = async <Value>(
     work: (sql: Sql) => Promise<Value>,
-    { changesLookups, isDurable }: GroupOptions,
+    { changesLookups, isDurable, isOneStatement = false }: GroupOptions,
   ): Promise<Value> => {
     const complete = async (sql: Sql): Promise<Value> => {
       const result = await work(sql);
@@ -43,7 +43,7 @@ export function createContext(store: CatalogStore, { storageRoot, cacheEntriesMa
       return result;
     };
     try {
-      const result = await store.transact(complete, { isDurable });
+      const result = await store.transact(complete, { isDurable, isOneStatement: isOneStatement && !changesLookups });
       transactions += 1;
       for (const notify of commitListeners) notify();
       return result;

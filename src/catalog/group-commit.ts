@@ -52,6 +52,7 @@ export class GroupCommit {
       const values = await this.#transact(async (sql) => runEach(sql, group), {
         changesLookups: group.some(({ work }) => work.changesLookups),
         isDurable: group.some(({ work }) => work.isDurable),
+        isOneStatement: group.length === 1 && group[0]?.work.isOneStatement === true,
       });
       for (const [index, { resolve }] of group.entries()) resolve(values[index]);
     } catch (error) {

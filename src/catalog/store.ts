@@ -4,8 +4,13 @@ import type { CatalogTables } from './schema/rows.ts';
 
 export type Sql = Kysely<CatalogTables>;
 
+export interface DirectQuery extends Pick<CompiledQuery, 'sql' | 'parameters'> {
+  /** It gives at most one row. */
+  readonly isOneRow?: boolean;
+}
+
 /** Runs a compiled statement and gives its rows, with the names of columns as they are in the database. */
-export type RunDirectly = (query: Pick<CompiledQuery, 'sql' | 'parameters'>) => readonly unknown[];
+export type RunDirectly = (query: DirectQuery) => readonly unknown[];
 
 const direct = new WeakMap<Sql, RunDirectly>();
 
@@ -31,6 +36,8 @@ export async function eachPart<Id>(ids: readonly Id[], work: (part: readonly Id[
 export interface TransactionOptions {
   /** Must survive a power loss, not only a crash of the process. */
   readonly isDurable: boolean;
+  /** The work is one statement: a transaction by itself, without begin and commit. */
+  readonly isOneStatement?: boolean;
 }
 
 /**

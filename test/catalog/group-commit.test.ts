@@ -146,9 +146,19 @@ suite('a group', () => {
     await Promise.all([put('c'), put('d', { isDurable: true }), put('e', { changesLookups: true })]);
     assert.equal(store.syncCount(), before + 1);
     assert.deepEqual(transactions, [
-      { changesLookups: false, isDurable: false },
-      { changesLookups: true, isDurable: true },
+      { changesLookups: false, isDurable: false, isOneStatement: false },
+      { changesLookups: true, isDurable: true, isOneStatement: false },
     ]);
+  });
+
+  test('of one statement is no transaction of several, unless others share it', async (context) => {
+    const { put, transactions } = await openGroup(context);
+    await put('a', { isOneStatement: true });
+    await Promise.all([put('b', { isOneStatement: true }), put('c', { isOneStatement: true })]);
+    assert.deepEqual(
+      transactions.map(({ isOneStatement }) => isOneStatement),
+      [true, false],
+    );
   });
 
   test('takes what comes while another one runs into the next', async (context) => {

@@ -13,12 +13,17 @@ export interface HotStatement<Row> {
   readonly compile: () => CompiledQuery<Row>;
   /** In the order in which the statement mentions them. */
   readonly values: readonly unknown[];
+  /** It gives at most one row. */
+  readonly isOneRow?: boolean;
 }
 
 const STATEMENTS_MAX = 200;
 const compiled = new WeakMap<Sql, LRUCache<string, CompiledQuery>>();
 
-export async function runHot<Row>(sql: Sql, { key, compile, values }: HotStatement<Row>): Promise<readonly Row[]> {
+export async function runHot<Row>(
+  sql: Sql,
+  { key, compile, values, isOneRow = false }: HotStatement<Row>,
+): Promise<readonly Row[]> {
   let statements = compiled.get(sql);
   if (statements === undefined) {
     statements = new LRUCache({ max: STATEMENTS_MAX });
@@ -32,7 +37,7 @@ export async function runHot<Row>(sql: Sql, { key, compile, values }: HotStateme
   }
   const runDirectly = findDirect(sql);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Kysely derived `Row` from the same query.
-  if (runDirectly !== undefined) return runDirectly({ sql: query.sql, parameters: values }) as readonly Row[];
+  if (runDirectly !== undefined) return runDirectly({ sql: query.sql, parameters: values, isOneRow }) as readonly Row[];
   const { rows } = await sql.executeQuery<Row>({ ...query, parameters: values });
   return rows;
 }

@@ -64,13 +64,17 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
     ...createEntryLookups(context, limits),
 
     async begin(entries: readonly NewEntry[], options: BeginOptions): Promise<void> {
+      const { bounds, removes, isDurable } = options;
+      const changesLookups = entries.some(({ holdsReaders }) => holdsReaders);
+      const insertsOnly = removes.length === 0 && !changesLookups && bounds.every(({ ids }) => ids.length === 0);
       await group.run({
         run: async (sql) => {
           if (nodeId !== undefined) await requireLeases(sql, entries, nodeId);
           await insertEntries(sql, entries, { ...options, since: now() });
         },
-        changesLookups: entries.some(({ holdsReaders }) => holdsReaders),
-        isDurable: options.isDurable,
+        changesLookups,
+        isDurable,
+        isOneStatement: insertsOnly && nodeId === undefined,
       });
     },
 
@@ -259,6 +263,7 @@ async function readTables(sql: Sql, ids: readonly string[]) {
         .where('state', '!=', 'reserved')
         .compile(),
     values: [...ids, 'reserved'],
+    isOneRow: ids.length === 1,
   });
 }
 

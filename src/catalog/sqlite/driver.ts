@@ -4,7 +4,7 @@ import type Database from 'libsql';
 import { LRUCache } from 'lru-cache';
 import { requireStorableText } from '../errors.ts';
 import { createSql } from '../store.ts';
-import type { Sql } from '../store.ts';
+import type { DirectQuery, Sql } from '../store.ts';
 
 const STATEMENTS_MAX = 200;
 
@@ -55,9 +55,13 @@ class SqliteConnection implements DatabaseConnection {
     return this.run(query) as QueryResult<Row>;
   }
 
-  run({ sql, parameters }: Pick<CompiledQuery, 'sql' | 'parameters'>): QueryResult<unknown> {
+  run({ sql, parameters, isOneRow = false }: DirectQuery): QueryResult<unknown> {
     const { statement, isReader } = this.#statements.get(sql) ?? this.#prepare(sql);
     const values = parameters.map(toNativeValue);
+    if (isReader && isOneRow) {
+      const row = statement.get(values);
+      return { rows: row === undefined ? [] : [row] };
+    }
     if (isReader) return { rows: statement.all(values) };
     return { rows: [], numAffectedRows: BigInt(statement.run(values).changes) };
   }

@@ -64,12 +64,9 @@ class SqliteStore implements CatalogStore {
     return this.#finishBeforeClose(this.#attempt(async () => work(this.#readSql)));
   }
 
-  async transact<T>(
-    work: (sql: Sql) => Promise<T>,
-    { isDurable }: TransactionOptions = { isDurable: true },
-  ): Promise<T> {
+  async transact<T>(work: (sql: Sql) => Promise<T>, options: TransactionOptions = { isDurable: true }): Promise<T> {
     await this.#log.requireDurable();
-    return this.#finishBeforeClose(this.#transact(work, isDurable));
+    return this.#finishBeforeClose(this.#transact(work, options));
   }
 
   /** Only one connection can write at a time in any case. */
@@ -102,8 +99,13 @@ class SqliteStore implements CatalogStore {
     await this.#closed;
   }
 
-  async #transact<T>(work: (sql: Sql) => Promise<T>, isDurable: boolean): Promise<T> {
-    const value = await this.#attempt(async () => this.#exclusive(async () => this.#runTransaction(work)));
+  async #transact<T>(
+    work: (sql: Sql) => Promise<T>,
+    { isDurable, isOneStatement = false }: TransactionOptions,
+  ): Promise<T> {
+    const run = async (): Promise<T> => (isOneStatement ? work(this.#writeSql) : this.#runTransaction(work));
+    const value = await this.#attempt(async () => this.#exclusive(run));
+    this.#logIndex.passOwnCommit();
     this.#checkpointSometimes();
     try {
       if (isDurable) await this.#log.sync();

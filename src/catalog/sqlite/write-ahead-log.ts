@@ -101,9 +101,28 @@ export class LogIndex {
     if (this.#descriptor === undefined) return false;
     if (readSync(this.#descriptor, this.#latest, 0, HEADER_BYTES, 0) < HEADER_BYTES) return false;
     if (this.#latest.equals(this.#header)) return true;
-    [this.#header, this.#latest] = [this.#latest, this.#header];
+    this.#keepLatest();
     return false;
   }
+
+  /**
+   * After a commit of this process: the next `isUnchanged` is about later ones only, unless another process has committed
+   * since the last. A header that is just being written differs from the one that it becomes.
+   */
+  passOwnCommit(): void {
+    if (this.#descriptor === undefined) return;
+    if (readSync(this.#descriptor, this.#latest, 0, HEADER_BYTES, 0) < HEADER_BYTES) return;
+    if (readCommits(this.#latest) === (readCommits(this.#header) + 1) % 2 ** 32) this.#keepLatest();
+  }
+
+  #keepLatest(): void {
+    [this.#header, this.#latest] = [this.#latest, this.#header];
+  }
+}
+
+/** The number of commits so far, in the order of bytes of this machine: those for which there is an engine are little-endian. */
+function readCommits(header: Buffer): number {
+  return header.readUInt32LE(8);
 }
 
 function openWhenPresent(file: string): number | undefined {

@@ -1,4 +1,4 @@
-import { existsSync, statSync } from 'node:fs';
+import { statSync } from 'node:fs';
 import { statfs } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { manifestName } from '../format/manifest.ts';
@@ -51,8 +51,9 @@ function isSettled(changedAtMilliseconds: number): boolean {
   return changedAtMilliseconds % 1000 !== 0 && Date.now() - changedAtMilliseconds > SETTLED_MILLISECONDS;
 }
 
+/** `existsSync` makes an error of a missing file, as that of the next version is, which takes longer than the look at it. */
 function hasManifest(folder: string, version: number): boolean {
-  return existsSync(join(folder, manifestName(version)));
+  return statSync(join(folder, manifestName(version)), { throwIfNoEntry: false }) !== undefined;
 }
 
 /** Those of statfs(2) that belong to one machine alone: elsewhere another machine's commit may come late to our cache. */

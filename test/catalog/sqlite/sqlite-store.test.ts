@@ -135,33 +135,49 @@ test('another constraint that does not hold is an error of ours', async (context
   await assert.rejects(writing, refusal('Internal'));
 });
 
-test('a write waits for the lock of another process and leaves the event loop free', async (context) => {
-  const file = await temporaryFile(context);
-  const store = await openStore(context, file);
-  const holder = lock(context, file);
-  let isDone = false;
-  const write = async (): Promise<void> => {
-    await store.transact(async (sql) => sql.insertInto('settings').values({ name: 'new', value: '1' }).execute());
-    isDone = true;
-  };
-  const writing = write();
-  await turns(200);
-  assert.equal(isDone, false);
-  assert.equal(await readSetting(store, 'new'), undefined);
-  holder.exec('rollback');
-  await writing;
-  assert.equal(await readSetting(store, 'new'), '1');
-});
+for (const isOneStatement of [false, true]) {
+  const kind = isOneStatement ? 'a transaction of one statement' : 'a write';
+  const write = async (store: CatalogStore): Promise<unknown> =>
+    store.transact(async (sql) => sql.insertInto('settings').values({ name: 'new', value: '1' }).execute(), {
+      isDurable: true,
+      isOneStatement,
+    });
 
-test('a write is refused when the lock stays, and works once it is gone', async (context) => {
-  const file = await temporaryFile(context);
-  const store = await openStore(context, file, 20);
-  const holder = lock(context, file);
-  const write = async (): Promise<unknown> =>
-    store.transact(async (sql) => sql.insertInto('settings').values({ name: 'new', value: '1' }).execute());
-  await assert.rejects(write(), refusal('ServiceUnavailable'));
-  holder.exec('rollback');
-  await write();
+  test(`${kind} waits for the lock of another process and leaves the event loop free`, async (context) => {
+    const file = await temporaryFile(context);
+    const store = await openStore(context, file);
+    const holder = lock(context, file);
+    let isDone = false;
+    const writing = write(store).then(() => (isDone = true));
+    await turns(200);
+    assert.equal(isDone, false);
+    assert.equal(await readSetting(store, 'new'), undefined);
+    holder.exec('rollback');
+    await writing;
+    assert.equal(await readSetting(store, 'new'), '1');
+  });
+
+  test(`${kind} is refused when the lock stays, and works once it is gone`, async (context) => {
+    const file = await temporaryFile(context);
+    const store = await openStore(context, file, 20);
+    const holder = lock(context, file);
+    await assert.rejects(write(store), refusal('ServiceUnavailable'));
+    holder.exec('rollback');
+    await write(store);
+  });
+}
+
+test('a statement that fails leaves nothing of its rows, and no transaction open', async (context) => {
+  const store = await openStore(context, await temporaryFile(context));
+  const row = { name: 'new', value: '1' };
+  const writing = store.transact(async (sql) => sql.insertInto('settings').values([row, row]).execute(), {
+    isDurable: true,
+    isOneStatement: true,
+  });
+  await assert.rejects(writing, refusal('Internal'));
+  assert.equal(await readSetting(store, 'new'), undefined);
+  await store.transact(async (sql) => sql.insertInto('settings').values(row).execute());
+  assert.equal(await readSetting(store, 'new'), '1');
 });
 
 test('the change counter changes with commits of others only, inside of a transaction too', async (context) => {

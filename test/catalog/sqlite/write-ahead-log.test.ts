@@ -2,14 +2,16 @@ import assert from 'node:assert/strict';
 import { appendFile } from 'node:fs/promises';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
+import Database from 'libsql';
 import { migrate } from '../../../src/catalog/schema/migrations.ts';
 import { openSqliteStore } from '../../../src/catalog/sqlite/sqlite-store.ts';
 import type { CatalogStore } from '../../../src/catalog/store.ts';
-import { WriteAheadLog } from '../../../src/catalog/sqlite/write-ahead-log.ts';
+import { LogIndex, WriteAheadLog } from '../../../src/catalog/sqlite/write-ahead-log.ts';
 import { NOW, refusal, temporaryFile } from '../temporary-catalog.ts';
 
-async function openStore(context: TestContext): Promise<CatalogStore> {
-  const store = await openSqliteStore({ file: await temporaryFile(context), busyTimeoutMilliseconds: 1000 });
+async function openStore(context: TestContext, file?: string): Promise<CatalogStore> {
+  const settings = { file: file ?? (await temporaryFile(context)), busyTimeoutMilliseconds: 1000 };
+  const store = await openSqliteStore(settings);
   context.after(async () => store.close());
   await migrate(store, NOW);
   return store;
@@ -99,5 +101,48 @@ suite('the log', () => {
     await log.requireDurable();
     await log.sync();
     assert.equal(log.count, 0);
+  });
+});
+
+const notLinux = process.platform === 'linux' ? false : 'SQLite may lock its index elsewhere';
+
+suite('the index of the log', { skip: notLinux }, () => {
+  test('is unchanged after a commit of this process, and changed after one of another', async (context) => {
+    const file = await temporaryFile(context);
+    const [own, other] = [await openStore(context, file), await openStore(context, file)];
+    const index = new LogIndex(file);
+    assert.equal(index.isUnchanged(), false);
+    await put(own, 'a', false);
+    index.passOwnCommit();
+    assert.equal(index.isUnchanged(), true);
+    await put(other, 'b', false);
+    assert.equal(index.isUnchanged(), false);
+    assert.equal(index.isUnchanged(), true);
+  });
+
+  test('is changed when another process has committed before a commit of this one, or right after it', async (context) => {
+    const file = await temporaryFile(context);
+    const [own, other] = [await openStore(context, file), await openStore(context, file)];
+    const index = new LogIndex(file);
+    for (const [round, stores] of [[own, other] as const, [other, own] as const].entries()) {
+      index.isUnchanged();
+      for (const [turn, store] of stores.entries()) await put(store, `${round} ${turn}`, false);
+      index.passOwnCommit();
+      assert.equal(index.isUnchanged(), false);
+    }
+  });
+
+  test('is unchanged after a commit of this process that began the log anew', async (context) => {
+    const file = await temporaryFile(context);
+    const own = await openStore(context, file);
+    const index = new LogIndex(file);
+    index.isUnchanged();
+    const checkpointer = new Database(file);
+    context.after(() => checkpointer.close());
+    checkpointer.exec('pragma wal_checkpoint(restart)');
+    index.isUnchanged();
+    await put(own, 'a', false);
+    index.passOwnCommit();
+    assert.equal(index.isUnchanged(), true);
   });
 });
