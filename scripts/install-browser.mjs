@@ -1,14 +1,22 @@
-// Installs Debian's chromium, which the browser tests drive, where it is missing and can be installed.
+// Installs Debian's Chromium without a user interface, which the browser tests drive, where it is missing and can be
+// installed. It takes a fifth less processor time than the one with an interface, which does where there is no other.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 
-const BROWSER = '/usr/bin/chromium';
+const SHELL = 'chromium-headless-shell';
+const FULL = 'chromium';
 
-const isDebian = existsSync('/usr/bin/apt-get');
-if (!existsSync(BROWSER) && isDebian && process.getuid?.() === 0) {
+const isInstalled = (name) => existsSync(`/usr/bin/${name}`);
+const runApt = (...args) => {
   const environment = { ...process.env, DEBIAN_FRONTEND: 'noninteractive' };
-  const run = (args) => spawnSync('apt-get', args, { env: environment, stdio: ['ignore', 'ignore', 'inherit'] });
-  run(['update', '-qq']);
-  run(['install', '-y', '-qq', '--no-install-recommends', 'chromium']);
+  spawnSync('apt-get', [...args, '-qq'], { env: environment, stdio: ['ignore', 'ignore', 'inherit'] });
+};
+const install = (name) => runApt('install', '-y', '--no-install-recommends', name);
+
+if (!isInstalled(SHELL) && existsSync('/usr/bin/apt-get') && process.getuid?.() === 0) {
+  runApt('update');
+  install(SHELL);
+  if (!isInstalled(SHELL) && !isInstalled(FULL)) install(FULL);
 }
-if (!existsSync(BROWSER)) console.error(`There is no ${BROWSER}: the browser tests are skipped.`);
+if (!isInstalled(SHELL) && !isInstalled(FULL))
+  console.error('Chromium is not installed: the browser tests are skipped.');

@@ -9,10 +9,12 @@ import { run } from 'node:test';
 import { spec, tap } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
-/** Several times what the longest process takes on a slow machine. */
-const PROCESS_SECONDS_MAX = 1200;
-/** Files share a process up to this: starting one and loading the engine takes longer than most files. */
-const SECONDS_PER_PROCESS = 90;
+/** Many tests wait for a server, a disk or a browser: others use the processors meanwhile. */
+const CONCURRENCY = 2 * Math.max(2, availableParallelism()) + 1;
+/** Processes that begin with the tests of the browser. */
+const BROWSERS = 2;
+/** More than all tests take on a slow machine: for a process that is stuck in native code, where no other limit reaches it. */
+const PROCESS_SECONDS_MAX = 1800;
 /** What the slowest files take on two cores, as their durations in the output say. */
 const SLOW_SECONDS = JSON.parse(readFileSync('scripts/slow-tests.json', 'utf8'));
 const OTHER_SECONDS = 1;
@@ -33,115 +35,112 @@ function findFiles(wanted) {
     .toSorted();
 }
 
-/** Those of one folder stay together, and small folders with others. */
-function groupFiles(files) {
-  const folders = new Map();
-  for (const file of files) {
-    const [folder] = relative('build/test', file).split('/');
-    folders.set(folder, [...(folders.get(folder) ?? []), file]);
-  }
-  const isSmall = (folder) => secondsOf(folder) < SECONDS_PER_PROCESS / 3;
-  const small = [...folders.values()].filter(isSmall).flat();
-  const large = [...folders.values()].filter((folder) => !isSmall(folder));
-  return [small, ...large].flatMap((folder) => spread(folder).map((part) => toGroup(nameOf(part), part)));
+/** Files that processes take from: `variables` are those of the processes. */
+function toQueues(files) {
+  const isOfBrowser = (file) => file.includes('/browser/');
+  const rest = files.filter((file) => !isOfBrowser(file));
+  return [
+    { name: 'on-nodes', files: findOnNodes(files), variables: { TILTYARD_TEST_STORE: 'nodes' } },
+    { name: 'on-postgres', files: findOnPostgres(files), variables: { TILTYARD_TEST_CATALOG: 'postgres' } },
+    { name: 'on-store', files: findOnStore(files), variables: { TILTYARD_TEST_STORE: 's3' } },
+    { name: 'browser', files: files.filter(isOfBrowser), variables: {} },
+    { name: 'rest', files: rest, variables: {} },
+  ];
 }
 
-/** Into parts of at most `SECONDS_PER_PROCESS`; a file that takes longer is a part itself. */
-function spread(files) {
-  const parts = [];
-  for (const file of files.toSorted((one, other) => secondsOf([other]) - secondsOf([one]))) {
-    const part = parts.find((each) => secondsOf([...each, file]) <= SECONDS_PER_PROCESS);
-    if (part === undefined) parts.push([file]);
-    else part.push(file);
-  }
-  return parts;
-}
-
-function secondsOf(files) {
-  const each = files.map((file) => SLOW_SECONDS[relative('build/test', file)] ?? OTHER_SECONDS);
-  return each.reduce((sum, seconds) => sum + seconds, 0);
-}
-
-function nameOf([first]) {
-  return relative('build/test', first).replaceAll('/', '-');
+function secondsOf(file) {
+  return SLOW_SECONDS[relative('build/test', file)] ?? OTHER_SECONDS;
 }
 
 /** The tests of the catalog that open one run a second time, on PostgreSQL. */
-function groupOnPostgres(files) {
-  const onBoth = files.filter((file) =>
-    /\/catalog\/(?:access|journal|namespaces|nodes|tables|catalog|databases)/.test(file),
-  );
+function findOnPostgres(files) {
   if (findPostgres() === undefined) return [];
-  return groupWith('on-postgres', onBoth, { variable: 'TILTYARD_TEST_CATALOG', value: 'postgres' });
+  return files.filter((file) => /\/catalog\/(?:access|journal|namespaces|nodes|tables|catalog|databases)/.test(file));
 }
 
 /** The tests of the LanceDB client run a second time, against three nodes; those that write past the service do not. */
-function groupOnNodes(files) {
-  const remote = files.filter((file) => file.includes('/clients/') && !file.includes('namespace-rest'));
+function findOnNodes(files) {
   // The fallback engine refuses object stores.
   if (isFallback || findPostgres() === undefined) return [];
-  return groupWith('on-nodes', remote, { variable: 'TILTYARD_TEST_STORE', value: 'nodes' });
+  return files.filter((file) => file.includes('/clients/') && !file.includes('namespace-rest'));
 }
 
 /** The tests of computed columns and views run a second time, with tables on an emulated object store. */
-function groupOnStore(files) {
-  // Those that kill a server start it on a local folder.
-  const derived = files.filter((file) => file.includes('/contract/computed/') && !file.includes('-killed'));
+function findOnStore(files) {
   if (isFallback) return [];
-  return groupWith('on-store', derived, { variable: 'TILTYARD_TEST_STORE', value: 's3' });
+  // Those that kill a server start it on a local folder.
+  return files.filter((file) => file.includes('/contract/computed/') && !file.includes('-killed'));
 }
 
-function groupWith(place, files, { variable, value }) {
-  const first = [`process.env[${JSON.stringify(variable)}] = ${JSON.stringify(value)};`];
-  return spread(files).map((part) => toGroup(`${place}-${nameOf(part)}`, part, first));
+/** Writes the queues, and the programs that run them. */
+function writeGroups(queues) {
+  rmSync(GROUPS, { recursive: true, force: true });
+  for (const { name, files } of queues) {
+    mkdirSync(`${GROUPS}/${name}`, { recursive: true });
+    // What takes longest starts first: at the end all processors are busy.
+    const sorted = files.toSorted((one, other) => secondsOf(other) - secondsOf(one));
+    for (const [index, file] of sorted.entries())
+      writeFileSync(`${GROUPS}/${name}/${String(index).padStart(4, '0')}`, file);
+  }
+  const separate = queues.filter(({ variables }) => Object.keys(variables).length > 0);
+  const groups = separate.map(({ name, variables }) => ({ name, queues: [name], variables }));
+  // A process that has run out of its own files helps with the others.
+  for (let index = 1; index <= BROWSERS; index += 1)
+    groups.push({ name: `browser-${index}`, queues: ['browser', 'rest'], variables: {} });
+  for (let index = 1; index <= CONCURRENCY; index += 1)
+    groups.push({ name: `rest-${index}`, queues: ['rest', 'browser'], variables: {} });
+  const hasFiles = ({ queues: [first] }) => queues.some(({ name, files }) => name === first && files.length > 0);
+  return groups.filter(hasFiles).map(toProgram);
 }
 
-/** Each file is a suite, and its hooks are those of the suite. */
-function toGroup(name, files, first = []) {
-  const imports = files.map((file) => {
-    const path = JSON.stringify(relative(GROUPS, file));
-    return `  ${JSON.stringify(relative('build/test', file))}: async () => import(${path}),`;
-  });
+function toProgram({ name, queues, variables }) {
+  const program = `${GROUPS}/${name}.mjs`;
+  const settings = Object.entries(variables).map(([variable, value]) => `process.env.${variable} = '${value}';`);
+  const folders = JSON.stringify(queues.map((queue) => `${GROUPS}/${queue}`));
   const lines = [
-    `import { runGroup } from ${JSON.stringify(relative(GROUPS, 'scripts/test-group.mjs'))};`,
-    // Its browser, or its nodes, are those of all files.
-    ...(files.some((file) => file.includes('/browser/')) ? ["await import('../test/support/browser.js');"] : []),
-    ...(files.some((file) => file.includes('/clients/')) ? ["await import('../test/support/service.js');"] : []),
-    // Not by an option of Node, which the servers that tests start would inherit: their maps take long to read.
-    'process.setSourceMapsEnabled(true);',
-    ...first,
-    'await runGroup({',
-    ...imports,
-    '});',
-    '',
+    ...settings,
+    `const { runQueues } = await import(${JSON.stringify(relative(GROUPS, 'scripts/test-group.mjs'))});`,
+    `await runQueues(${folders});`,
   ];
-  writeFileSync(`${GROUPS}/${name}`, lines.join('\n'));
-  return { file: `${GROUPS}/${name}`, seconds: secondsOf(files) };
+  writeFileSync(program, `${lines.join('\n')}\n`);
+  return program;
 }
 
-/** The failed tests, each in a few lines, and the processes that did not end. */
-async function runFiles(files) {
-  // Many tests wait for a server, a disk or a browser: others use the processors meanwhile.
-  const concurrency = 2 * Math.max(2, availableParallelism()) + 1;
-  const events = run({ files, concurrency, timeout: PROCESS_SECONDS_MAX * 1000 });
-  const outcome = { failures: [], unended: [] };
+/** Node reads extra certificates at every start, for longer than the start takes; of what tests start, only npm needs them. */
+function keepCertificatesForNpm() {
+  const { NODE_EXTRA_CA_CERTS: certificates } = process.env;
+  if (certificates === undefined) return;
+  process.env.NPM_CA_CERTS = certificates;
+  delete process.env.NODE_EXTRA_CA_CERTS;
+}
+
+/** The failed tests, each in a few lines. */
+async function runPrograms(programs) {
+  const events = run({ files: programs, concurrency: CONCURRENCY, timeout: PROCESS_SECONDS_MAX * 1000 });
+  const failures = [];
   events.on('test:fail', ({ name, file, details, todo }) => {
     const { failureType, cause } = details.error;
-    if (failureType === 'testTimeoutFailure' && files.includes(name)) outcome.unended.push(name);
-    else if (todo === undefined && failureType !== 'subtestsFailed')
-      outcome.failures.push(describeFailure(name, file, cause));
+    if (todo === undefined && failureType !== 'subtestsFailed') failures.push(describeFailure(name, file, cause));
   });
   const report = process.stdout.isTTY ? new spec() : tap;
   for await (const text of events.compose(report)) process.stdout.write(text);
-  // Repeated below the counts, where a reader looks first.
-  for (const failure of outcome.failures) console.log(failure);
-  return outcome;
+  return failures;
 }
 
 function describeFailure(name, file, cause) {
   const lines = inspect(cause).split('\n').slice(0, FAILURE_LINES_MAX);
   const source = relative('.', file ?? '.').replace(/^build\/(.*)\.js$/, '$1.ts');
   return [`# failed: ${source} ${name}`, ...lines.map((line) => `#   ${line}`)].join('\n');
+}
+
+/** Files whose process ended before them. */
+function findUnended(queues) {
+  return queues.flatMap(({ name }) =>
+    readdirSync(`${GROUPS}/${name}`).map((entry) => {
+      const file = readFileSync(`${GROUPS}/${name}/${entry}`, 'utf8');
+      return `# did not end: ${relative('build/test', file)} (${name})`;
+    }),
+  );
 }
 
 const { TILTYARD_ENGINE: engine = 'main' } = process.env;
@@ -161,16 +160,10 @@ await Promise.all([
 ]);
 await needs(/\/(?:catalog|clients)\//, 'scripts/install-postgres.mjs');
 const { findPostgres } = await import('../build/test/support/postgres.js');
-rmSync(GROUPS, { recursive: true, force: true });
-mkdirSync(GROUPS, { recursive: true });
-const groups = [...groupOnNodes(files), ...groupOnPostgres(files), ...groupOnStore(files), ...groupFiles(files)];
-// What takes longest starts first: at the end all processors are busy.
-const sorted = groups.toSorted((one, other) => other.seconds - one.seconds);
-let { failures, unended } = await runFiles(sorted.map(({ file }) => file));
-if (unended.length > 0 && failures.length === 0) {
-  // Seen once, cause unknown: a process that only calls the engine did not end. That is no answer to what it asks.
-  console.log(`# did not end, run again: ${unended.join(' ')}`);
-  ({ failures, unended } = await runFiles(unended));
-}
-process.exitCode = failures.length + unended.length > 0 ? 1 : 0;
+const queues = toQueues(files);
+keepCertificatesForNpm();
+const failures = await runPrograms(writeGroups(queues));
+// Repeated below the counts, where a reader looks first.
+for (const line of [...failures, ...findUnended(queues)]) console.log(line);
+process.exitCode = failures.length + findUnended(queues).length > 0 ? 1 : 0;
 if (isFallback) await start('scripts/install-engine.mjs', '--keep');

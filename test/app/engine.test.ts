@@ -28,6 +28,8 @@ test('without an engine the start fails in one line that says what to run, and l
   const { status, stderr } = spawnSync(process.execPath, argv, {
     encoding: 'utf8',
     env: { PATH: process.env['PATH'] },
+    // A server that does start would never end.
+    timeout: 60_000,
   });
   assert.equal(status, 2, stderr);
   assert.match(stderr, /The storage engine \(LanceDB\) could not be loaded on .*npm ci/);

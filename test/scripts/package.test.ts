@@ -9,6 +9,7 @@ import { readCodeBlocks } from '../docs/code-blocks.ts';
 import type { CodeBlock } from '../docs/code-blocks.ts';
 import { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
+import { runNpm } from '../support/npm.ts';
 
 const run = promisify(execFile);
 const BYTES_MAX = 3_000_000;
@@ -27,7 +28,7 @@ let packed: Packed;
 before(async () => {
   folder = await mkdtemp(join(tmpdir(), 'tiltyard-package-'));
   // The build is there already, and a second one would disturb other tests.
-  const { stdout } = await run('npm', ['pack', '--json', '--ignore-scripts', '--pack-destination', folder]);
+  const { stdout } = await runNpm(['pack', '--json', '--ignore-scripts', '--pack-destination', folder]);
   [packed] = JSON.parse(stdout) as [Packed];
 });
 after(async () => rm(folder, { recursive: true, force: true }));
@@ -54,10 +55,10 @@ suite('the package', () => {
     let isInstalled = false;
 
     before(async () => {
-      const view = await run('npm', ['view', 'libsql', 'version']).catch(() => undefined);
+      const view = await runNpm(['view', 'libsql', 'version']).catch(() => undefined);
       if (view === undefined) return;
-      await run('npm', ['init', '--yes'], { cwd: folder });
-      const { stderr } = await run('npm', ['install', ...NPM, join(folder, packed.filename)], { cwd: folder });
+      await runNpm(['init', '--yes'], { cwd: folder });
+      const { stderr } = await runNpm(['install', ...NPM, join(folder, packed.filename)], { cwd: folder });
       assert.doesNotMatch(stderr.replaceAll(/^npm warn Unknown .*config.*$/gim, ''), /warn/i);
       isInstalled = true;
     });

@@ -1,5 +1,4 @@
 import { spawn } from 'node:child_process';
-import { once } from 'node:events';
 import { existsSync } from 'node:fs';
 import { mkdir, mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
@@ -9,6 +8,7 @@ import { findAzureSign } from '../../src/storage/object/client/azure-signature.t
 import { OptionReader } from '../../src/storage/object/client/options.ts';
 import { eventually } from './eventually.ts';
 import { findFreePort } from './free-port.ts';
+import { runNpm } from './npm.ts';
 
 const FOLDER = resolve('build/tools/azurite');
 const PROGRAM = join(FOLDER, 'node_modules/azurite/dist/src/blob/main.js');
@@ -22,8 +22,7 @@ async function install(): Promise<boolean> {
   if (existsSync(PROGRAM)) return true;
   await mkdir(FOLDER, { recursive: true });
   const options = ['--ignore-scripts', '--no-audit', '--no-fund', '--no-save', '--prefix', FOLDER];
-  const npm = spawn('npm', ['install', ...options, RELEASE], { stdio: 'ignore', timeout: INSTALL_MILLISECONDS_MAX });
-  await once(npm, 'exit');
+  await runNpm(['install', ...options, RELEASE], { timeout: INSTALL_MILLISECONDS_MAX }).catch(() => {});
   return existsSync(PROGRAM);
 }
 

@@ -1,13 +1,14 @@
 import { existsSync } from 'node:fs';
-import { after } from 'node:test';
 import { chromium } from 'playwright-core';
 import type { Browser as BrowserProcess, ConsoleMessage, Page } from 'playwright-core';
 import { watchRequests } from './page-state.ts';
+import { closeAtEnd } from './shared.ts';
 
-const EXECUTABLE = '/usr/bin/chromium';
+/** As `scripts/install-browser.mjs` installs them; the first one takes less processor time. */
+const EXECUTABLE = ['/usr/bin/chromium-headless-shell', '/usr/bin/chromium'].find((file) => existsSync(file)) ?? '';
 
 /** For the option `skip` of a test: false, or why there is nothing to drive. */
-export const noBrowser = existsSync(EXECUTABLE) ? false : 'chromium is not installed';
+export const noBrowser = EXECUTABLE === '' ? 'Chromium is not installed' : false;
 
 /** It keeps to itself: without these it looks for its maker's servers. */
 const FLAGS = [
@@ -32,8 +33,7 @@ export interface Browser {
 
 let running: Promise<BrowserProcess> | undefined;
 
-// Of the test file, or of all files of a process that imports this module before them.
-after(async () => {
+closeAtEnd(async () => {
   const closed = await running;
   running = undefined;
   await closed?.close();

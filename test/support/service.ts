@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { after } from 'node:test';
 import type { Config } from '../../src/config/config.ts';
 import { Client } from './client.ts';
 import { Cluster } from './cluster.ts';
 import { requireTestConfig, startServer } from './server.ts';
 import type { TestServerOptions, TestService } from './server.ts';
+import { closeAtEnd } from './shared.ts';
 
 /** Three nodes behind a plain TCP load balancer with `TILTYARD_TEST_STORE=nodes`, else one process. */
 export async function startService(options: TestServerOptions = {}): Promise<TestService> {
@@ -17,8 +17,7 @@ export async function startService(options: TestServerOptions = {}): Promise<Tes
 /** Of tests that set nothing, one after the other: what starts three nodes takes longer than most tests. */
 let shared: Promise<Nodes> | undefined;
 
-// Of the test file, or of all files of a process that imports this module before them.
-after(async () => {
+closeAtEnd(async () => {
   const closed = await shared;
   shared = undefined;
   await closed?.close();
