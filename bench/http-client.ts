@@ -32,6 +32,7 @@ export class BareClient {
 
   /** Sends bytes that are a whole request and gives the status of the reply, once all of it is there. */
   async send(request: Buffer | readonly Buffer[]): Promise<number> {
+    if (this.#socket.destroyed) throw new Error('the connection was closed before the request');
     const reply = new Promise<number>((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
