@@ -2,11 +2,20 @@ import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 
 const RETRY_AFTER_SECONDS = 1;
+/** Somebody has to free space. */
+const FULL_RETRY_AFTER_SECONDS = 30;
 
 export function catalogUnavailable(cause: unknown): ServiceError {
   return new ServiceError('ServiceUnavailable', 'The catalog is not available at the moment.', {
     cause,
     retryAfterSeconds: RETRY_AFTER_SECONDS,
+  });
+}
+
+export function catalogFull(cause: unknown): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'The storage of the catalog is full.', {
+    cause,
+    retryAfterSeconds: FULL_RETRY_AFTER_SECONDS,
   });
 }
 

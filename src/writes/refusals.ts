@@ -40,9 +40,9 @@ export function changeUnknown(cause: unknown): ServiceError {
   });
 }
 
-/** Whatever the catalog says of its transaction: nothing was written to the table yet. */
+/** Where the catalog does not know whether its transaction was committed: nothing was written to the table yet. */
 export function notBegun(cause: unknown): unknown {
-  if (!(cause instanceof ServiceError) || cause.kind !== 'ServiceUnavailable') return cause;
+  if (!(cause instanceof ServiceError) || cause.outcome !== 'unknown') return cause;
   return new ServiceError('ServiceUnavailable', 'The catalog is not available at the moment.', {
     cause,
     retryAfterSeconds: 1,

@@ -1,6 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../errors/service-error.ts';
-import { belongingRemoved, catalogFailed, catalogUnavailable } from '../errors.ts';
+import { belongingRemoved, catalogFailed, catalogFull, catalogUnavailable } from '../errors.ts';
 
 /**
  * Primary result codes (https://www.sqlite.org/rescode.html) of faults that pass, or that an administrator can fix: PERM,
@@ -8,6 +8,7 @@ import { belongingRemoved, catalogFailed, catalogUnavailable } from '../errors.t
  */
 const UNAVAILABLE_CODES: ReadonlySet<number> = new Set([3, 5, 6, 7, 8, 9, 10, 13, 14, 15, 22, 23]);
 const BUSY = 5;
+const FULL = 13;
 const NO_SPACE_CODES: ReadonlySet<number> = new Set([10, 13, 14]);
 const CONSTRAINT_FOREIGNKEY = 787;
 
@@ -17,6 +18,7 @@ export function translateSqliteError(error: unknown): unknown {
   if (code === undefined) return error;
   if (error instanceof Error && 'rawCode' in error && error.rawCode === CONSTRAINT_FOREIGNKEY)
     return belongingRemoved(error);
+  if (code === FULL) return catalogFull(error);
   return UNAVAILABLE_CODES.has(code) ? catalogUnavailable(error) : catalogFailed(error);
 }
 

@@ -53,6 +53,13 @@ for (const [name, code, kind] of CODES) {
   });
 }
 
+test('a full disk is said in one sentence', () => {
+  const error = translateSqliteError(new Database.SqliteError('database or disk is full', 'SQLITE_FULL', 13));
+  assert.ok(error instanceof ServiceError);
+  assert.equal(error.detail, 'The storage of the catalog is full.');
+  assert.equal(error.retryAfterSeconds, 30);
+});
+
 test('an unavailable catalog is said in one sentence, and when to come back', () => {
   const error = translateSqliteError(new Database.SqliteError('database is locked', 'SQLITE_BUSY', 5));
   assert.ok(error instanceof ServiceError);
