@@ -68,12 +68,31 @@ export async function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>
   if (found?.isDirectory() !== true) throw new UsageError(`The folder ${folder} does not exist. Create it first.`);
   const draft = `${path}.${process.pid}.part`;
   try {
-    await writeFile(draft, pieces, { flush: true });
+    await writeFile(draft, joinPieces(pieces), { flush: true });
   } catch (error) {
     await rm(draft, { force: true });
     throw error;
   }
   await rename(draft, path);
+}
+
+const JOINED_BYTES = 1024 * 1024;
+
+/**
+ * Few large writes. While one waits for the disk, `fetch` puts back what it has not passed on and copies all of it again for
+ * each piece: with a write for every 14 KB, an export took 25 times as long.
+ */
+async function* joinPieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
+  let joined: Uint8Array[] = [];
+  let bytes = 0;
+  for await (const piece of pieces) {
+    joined.push(piece);
+    bytes += piece.length;
+    if (bytes < JOINED_BYTES) continue;
+    yield Buffer.concat(joined);
+    [joined, bytes] = [[], 0];
+  }
+  yield Buffer.concat(joined);
 }
 
 /** Replaces a small file in one step: a crash leaves the old or the new one. */
