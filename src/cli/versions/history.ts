@@ -41,7 +41,8 @@ export const versionCommands: readonly Command[] = [
     words: ['versions'],
     summary: 'list the versions of a table, latest first',
     about: `Lists the versions of a table, latest first, with the change that created each and the name of the key or client, or
-the principal, that made it. Both are empty for versions of programs that write past the server.`,
+the principal, that made it. Both are empty for versions from before the table got its name, and for those of programs
+that write past the server.`,
     options: [{ name: 'limit', short: 'k', value: 'N', help: 'number of versions (default 20)' }, BRANCH_OPTION],
     examples: ['versions orders', 'versions orders --branch trial -k 5'],
     async run({ client, table, given, canvas }) {
