@@ -1,5 +1,5 @@
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
-import { DEFAULT_DELIMITER, formatPath } from '../model/identifier.ts';
+import { DEFAULT_DELIMITER, formatPath, pathSegment } from '../model/identifier.ts';
 import type { ApiClient, Call, JsonClient } from './api-client.ts';
 import type { JobReply } from '../wire/jobs.ts';
 
@@ -18,7 +18,7 @@ export function namespaceAddress(namespace: NamespacePath, action: string): stri
 /** No name contains a slash, so it can join names that contain the default delimiter. */
 function toAddress(kind: 'table' | 'namespace' | 'materialized_view', names: NamespacePath, action: string): string {
   const isPlain = names.every((name) => !name.includes(DEFAULT_DELIMITER));
-  const identifier = encodeURIComponent(formatPath(names, isPlain ? DEFAULT_DELIMITER : '/'));
+  const identifier = pathSegment(formatPath(names, isPlain ? DEFAULT_DELIMITER : '/'));
   return `/v1/${kind}/${identifier}/${action}${isPlain ? '' : '?delimiter=%2F'}`;
 }
 

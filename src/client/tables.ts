@@ -1,5 +1,5 @@
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
-import { DEFAULT_DELIMITER, nameOf, namespaceOf } from '../model/identifier.ts';
+import { DEFAULT_DELIMITER, nameOf, namespaceOf, pathSegment } from '../model/identifier.ts';
 import type { SetManagedVersioningBody, SetManagedVersioningReply } from '../wire/history/versions.ts';
 import type { DescribeMaintenanceReply, RunMaintenanceReply } from '../wire/maintenance.ts';
 import type {
@@ -116,9 +116,9 @@ export async function listIndexes(client: ApiClient, table: TablePath, state: St
 export const startIndex = tableOperation<CreateIndexReply, CreateIndexBody>('create_index', RESPOND_ASYNC);
 
 export async function indexStats(client: ApiClient, table: TablePath, name: string, state: State = {}) {
-  return callTable<IndexStatsReply>(client, table, `index/${encodeURIComponent(name)}/stats`, state);
+  return callTable<IndexStatsReply>(client, table, `index/${pathSegment(name)}/stats`, state);
 }
 
 export async function dropIndex(client: ApiClient, table: TablePath, name: string, on: Pick<State, 'branch'> = {}) {
-  return callTable<DropIndexReply>(client, table, `index/${encodeURIComponent(name)}/drop`, on);
+  return callTable<DropIndexReply>(client, table, `index/${pathSegment(name)}/drop`, on);
 }

@@ -1,5 +1,5 @@
 import { invalidInput } from '../errors/service-error.ts';
-import { DEFAULT_DELIMITER, quoteForMessage } from '../model/identifier.ts';
+import { DEFAULT_DELIMITER, pathSegment, quoteForMessage } from '../model/identifier.ts';
 import type { Operation } from '../operations/operation.ts';
 import { toJsonSchema } from '../wire/shapes.ts';
 import { readReply } from './read-reply.ts';
@@ -80,7 +80,7 @@ function toAddress(operation: Operation, args: ToolArguments): string {
   return operation.path.replaceAll(/:(\w+)/g, (_part, parameter: string) => {
     const name = toArgumentName(operation, parameter);
     const text = name === 'namespace' ? (findText(args, name) ?? DEFAULT_DELIMITER) : requireText(args, name);
-    return encodeURIComponent(text);
+    return pathSegment(text);
   });
 }
 

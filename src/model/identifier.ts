@@ -57,6 +57,15 @@ export function formatPath(path: NamespacePath, delimiter: string = DEFAULT_DELI
   return path.length === 0 ? delimiter : path.join(delimiter);
 }
 
+/** A caller's text as one segment of a URL's path, where URL parsers would remove `.` and `..`, also if encoded. */
+export function pathSegment(text: string): string {
+  if (['', '.', '..'].includes(text) || /\p{Cs}/u.test(text)) {
+    const hint = 'A name or id is valid Unicode, and not empty, "." or "..".';
+    throw invalidInput(`Nothing can have the name ${quoteForMessage(text)}.`, hint);
+  }
+  return encodeURIComponent(text);
+}
+
 export function belowPrefix(prefix: NamespacePath, [first, ...rest]: TablePath): TablePath {
   const [top, ...below] = [...prefix, first, ...rest];
   return [top ?? first, ...below];

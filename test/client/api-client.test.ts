@@ -131,6 +131,16 @@ test('keeps every digit of decimals, as text where a number would be rounded', a
   );
 });
 
+test('refuses names that URLs would drop, and sends nothing', async () => {
+  await createTable(client, ['kept'], sampleStream(4));
+  for (const name of ['..', '.', '']) {
+    await assert.rejects(dropIndex(client, ['kept'], name), /Nothing can have the name/);
+    await assert.rejects(indexStats(client, ['kept'], name), /Nothing can have the name/);
+    await assert.rejects(dropTable(client, [name]), /Nothing can have the name/);
+  }
+  assert.equal(await countRows(client, ['kept']), 4);
+});
+
 test('updates, deletes, builds indexes, tags, branches and restores', async () => {
   await createTable(client, ['work'], sampleStream(300));
   const { updated_rows } = await updateRows(client, ['work'], { updates: [['price', '0']], predicate: 'id < 10' });

@@ -1,6 +1,10 @@
 import assert from 'node:assert/strict';
 import { request } from 'node:http';
 import { after, before, suite, test } from 'node:test';
+import { ApiClient } from '../../src/client/api-client.ts';
+import { ServiceError } from '../../src/errors/service-error.ts';
+import { TOOLS } from '../../src/mcp/tools.ts';
+import { testLimits } from '../support/limits.ts';
 import { ContractServer } from '../contract/contract-server.ts';
 import { Field, FixedSizeList, Float32, Int32, Utf8, sampleStream, toStream } from '../support/arrow-tables.ts';
 import { Binary } from 'apache-arrow';
@@ -99,6 +103,42 @@ suite('tools of the Model Context Protocol', () => {
     assert.match(described, /"vec"/);
     assert.doesNotMatch(described, /"context"/);
     assert.match(await call('get_table_stats', { table: `${space}$orders` }), /"num_rows":10/);
+  });
+
+  test('no argument changes which operation a tool calls', async () => {
+    const sent = new Set<string>();
+    const client = new ApiClient({
+      url: 'http://host',
+      fetch: async (url) => {
+        assert.ok(typeof url === 'string');
+        sent.add(url.replace(/\?.*/, ''));
+        return Response.json({});
+      },
+    });
+    for (const tool of TOOLS) {
+      const { properties } = tool;
+      for (const argument of Object.keys(properties)) {
+        for (const text of ['..', '.']) {
+          const args = Object.fromEntries(Object.keys(properties).map((name) => [name, 'x']));
+          const call = { args: { ...args, [argument]: text }, client, signal: new AbortController().signal };
+          await tool.run({ ...call, limits: testLimits().mcp }).catch((error: unknown) => {
+            assert.ok(error instanceof ServiceError, String(error));
+          });
+        }
+      }
+    }
+    assert.ok(sent.has('http://host/v1/table/x/index/x/drop'));
+    for (const url of sent) assert.equal(new URL(url).href, url);
+  });
+
+  test('an index called ".." does not exist, and its table stays', async () => {
+    const { id } = await server.table();
+    assert.match(await refusal('drop_table_index', { table: id, index_name: '..' }), /Nothing can have the name/);
+    assert.match(
+      await refusal('describe_table_index_stats', { table: id, index_name: '..' }),
+      /Nothing can have the name/,
+    );
+    assert.equal(await call('count_table_rows', { table: id }), '10');
   });
 
   test('another database is chosen by argument and by header', async () => {

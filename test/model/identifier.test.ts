@@ -11,6 +11,7 @@ import {
   namespaceOf,
   parseNamespacePath,
   parseTablePath,
+  pathSegment,
   quoteForMessage,
   toTablePath,
 } from '../../src/model/identifier.ts';
@@ -173,3 +174,21 @@ function refused(action: () => unknown): ServiceError {
   }
   return assert.fail('accepted');
 }
+
+describe('pathSegment', () => {
+  it('gives a segment that URL parsers keep', () => {
+    fc.assert(
+      fc.property(fc.string({ unit: 'grapheme', minLength: 1 }), (text) => {
+        fc.pre(text !== '.' && text !== '..');
+        const { pathname } = new URL(`http://host/a/${pathSegment(text)}/b`);
+        assert.deepEqual(pathname.split('/').map(decodeURIComponent), ['', 'a', text, 'b']);
+      }),
+    );
+  });
+
+  for (const text of ['', '.', '..', '\ud800']) {
+    it(`refuses ${JSON.stringify(text)}`, () => {
+      assert.throws(() => pathSegment(text), ServiceError);
+    });
+  }
+});

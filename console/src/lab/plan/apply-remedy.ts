@@ -2,6 +2,7 @@ import { defined } from '../../../../src/client/api-client.ts';
 import type { ApiClient } from '../../../../src/client/api-client.ts';
 import { callTable, waitForJob } from '../../../../src/client/calls.ts';
 import { startIndex, startMaintenance } from '../../../../src/client/tables.ts';
+import { pathSegment } from '../../../../src/model/identifier.ts';
 import type { TablePath } from '../../../../src/model/identifier.ts';
 import type { Remedy } from '../../../../src/plans/advice.ts';
 import type { JobReply } from '../../../../src/wire/jobs.ts';
@@ -35,7 +36,7 @@ export async function applyRemedy(
     }
     case 'prewarm-index': {
       const { index, branch, version } = remedy;
-      await callTable(client, table, `index/${encodeURIComponent(index)}/prewarm`, defined({ branch, version }));
+      await callTable(client, table, `index/${pathSegment(index)}/prewarm`, defined({ branch, version }));
     }
   }
 }
