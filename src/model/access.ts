@@ -76,8 +76,14 @@ export function readableScopes(caller: Caller, database: string, below: Namespac
     .map((grant) => grant.path)
     .toSorted(comparePaths);
   if (paths.some((path) => isPrefix(path, below))) return [below];
-  const inside = paths.filter((path) => isPrefix(below, path));
-  return inside.filter((path, index) => !inside.slice(0, index).some((other) => isPrefix(other, path)));
+  const scopes: NamespacePath[] = [];
+  for (const path of paths) {
+    // Sorted, everything inside a path follows it directly.
+    const last = scopes.at(-1);
+    const isCovered = last !== undefined && isPrefix(last, path);
+    if (!isCovered && isPrefix(below, path)) scopes.push(path);
+  }
+  return scopes;
 }
 
 /** Names directly below a path: all of them, or only these. */

@@ -333,7 +333,7 @@ export const LIMITS = {
     keysMax: integer(100_000, [0, 10_000_000], 'Maximum number of stored results of Idempotency-Keys.'),
   },
   access: {
-    grantsMax: integer(100, [1, 10_000], 'Maximum number of grants in the request that creates a key or a client.'),
+    grantsMax: integer(100, [1, 10_000], 'Maximum number of grants of a key, a client or the subject of a token.'),
     measureSeconds: integer(2, [1, 60], 'How long a request waits for table sizes that a quota needs.'),
   },
 };

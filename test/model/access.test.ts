@@ -159,6 +159,18 @@ describe('readableScopes', () => {
     assert.deepEqual(readableScopes(callerWith(), 'main'), []);
   });
 
+  it('has none inside another', () => {
+    fc.assert(
+      fc.property(fc.array(grant, { maxLength: 8 }), database, path, (grants, where, below) => {
+        const scopes = readableScopes(callerWith(...grants), where, below);
+        for (const [index, path] of scopes.entries()) {
+          const others = scopes.filter((_other, at) => at !== index);
+          assert.ok(!others.some((other) => covers({ role: 'reader', database: where, path: other }, where, path)));
+        }
+      }),
+    );
+  });
+
   it('covers exactly what may be read', () => {
     fc.assert(
       fc.property(fc.array(grant, { maxLength: 5 }), database, path, (grants, where, at) => {

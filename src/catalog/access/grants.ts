@@ -1,6 +1,7 @@
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { ROLES } from '../../model/access.ts';
 import type { Grant } from '../../model/access.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
 import type { NamespacePath } from '../../model/identifier.ts';
 import { databaseNotFound } from '../../model/refusals.ts';
 import type { CatalogContext } from '../context.ts';
@@ -31,10 +32,11 @@ export function createGrantStore({ read, write, caches, now }: CatalogContext) {
       return grants ?? [];
     },
 
-    /** Idempotent. */
-    async add(principal: string, grant: Grant): Promise<void> {
+    /** Idempotent. A principal that already has more than `grantsMax` keeps them. */
+    async add(principal: string, grant: Grant, grantsMax = Infinity): Promise<void> {
       await write(async (sql) => {
         await requireDatabases(sql, [grant]);
+        await requireRoomFor(sql, toGrantRow(principal, grant), grantsMax);
         await insertGrants(sql, principal, [grant]);
       });
     },
@@ -65,6 +67,17 @@ export async function requireDatabases(sql: Sql, grants: readonly Grant[]): Prom
     const row = await sql.selectFrom('databases').select('id').where('name', '=', database).executeTakeFirst();
     if (row === undefined) throw databaseNotFound(database);
   }
+}
+
+async function requireRoomFor(sql: Sql, grant: GrantRow, grantsMax: number): Promise<void> {
+  const { principal } = grant;
+  const rows = await sql.selectFrom('grants').select(KEY).where('principal', '=', principal).execute();
+  const isKnown = rows.some((row) => KEY.every((column) => row[column] === grant[column]));
+  if (isKnown || rows.length < grantsMax) return;
+  throw invalidInput(
+    `The principal ${quoteForMessage(principal)} cannot have more than ${grantsMax} grants.`,
+    'Grant the role on a namespace that contains the others, or remove grants first.',
+  );
 }
 
 export async function insertGrants(sql: Sql, principal: string, grants: readonly Grant[]): Promise<void> {

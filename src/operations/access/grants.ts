@@ -21,7 +21,7 @@ export const createGrant = defineServerOperation({
     const grant = readGrant(request.body);
     requireGivable(request.caller, grant);
     await requirePrincipal(principal, request.caller, services.catalog);
-    await services.catalog.grants.add(principal, grant);
+    await services.catalog.grants.add(principal, grant, services.limits.access.grantsMax);
     reportChange(request, principal, services);
     return objectReply<typeof GrantReply>({ principal, ...toGrantShape(grant) });
   },

@@ -30,6 +30,15 @@ test('grants are given and taken one by one', async (context) => {
   assert.deepEqual(await catalog.grants.of(PRINCIPAL), [READER]);
 });
 
+test('a principal with more grants than a new limit keeps them, and gets no new one', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  const grants = ['a', 'b', 'c'].map((name): Grant => ({ role: 'reader', database: 'default', path: [name] }));
+  for (const grant of grants) await catalog.grants.add(PRINCIPAL, grant);
+  for (const grant of grants) await catalog.grants.add(PRINCIPAL, grant, 2);
+  await assert.rejects(catalog.grants.add(PRINCIPAL, ADMIN, 2), refusal('InvalidInput'));
+  assert.deepEqual(await catalog.grants.of(PRINCIPAL), grants);
+});
+
 test('principals that differ in anything are different', async (context) => {
   const { catalog } = await temporaryCatalog(context);
   await catalog.grants.add(PRINCIPAL, ADMIN);

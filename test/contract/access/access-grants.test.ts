@@ -66,6 +66,25 @@ suite('create_grant and delete_grant', () => {
     assert.equal((await ada.get('/v1/tables')).status, 404);
   });
 
+  test('refuse more grants than a principal may have, but not one that it has', async (t) => {
+    const limited = await ContractServer.start({ flags: ['--access-grants-max=2'] });
+    t.after(async () => limited.close());
+    const grant = { principal: 'token:https://issuer.example#ada', role: 'reader', database: 'default' };
+    const on = (name: string): object => ({ ...grant, path: ['eu', name] });
+    for (const name of ['a', 'b']) assert.equal((await give(limited.admin, on(name))).status, 200);
+    assertRefused(await give(limited.admin, on('c')), badRequest(/more than 2 grants.*remove grants/s));
+    assert.equal((await give(limited.admin, on('b'))).status, 200);
+    assert.equal(
+      (await give(limited.admin, { ...on('c'), principal: 'token:https://issuer.example#eve' })).status,
+      200,
+    );
+    assert.equal((await take(limited.admin, on('a'))).status, 200);
+    assert.equal((await give(limited.admin, on('c'))).status, 200);
+    const grants = ['a', 'b', 'c'].map((name) => ({ role: 'reader', database: 'default', path: [name] }));
+    const created = await limited.admin.post('/v1/access/key/create', { name: 'x', grants });
+    assertRefused(created, badRequest(/The number of grants is 3/));
+  });
+
   test('refuse principals that cannot be', async () => {
     const grant = { role: 'reader', database: tenant };
     const wrong = [
