@@ -272,7 +272,7 @@ async function readBody(
   bytesMax: number,
   { load, limits, forwarder }: HttpDependencies,
 ): Promise<Record<string, unknown>> {
-  const { message } = context;
+  const { message, received: onReceived } = context;
   if (context.json !== undefined) return context.json;
   const lease = context.lease(load.jsonMemory);
   const keep = (bytes: Uint8Array): void => {
@@ -280,7 +280,8 @@ async function readBody(
   };
   const ofSchema = operation.body.kind === 'json' ? operation.body.ofSchema : undefined;
   const readArrow = ofSchema && (async (bytes: Uint8Array) => ofSchema(await readSchemaBody(bytes, limits.arrow)));
-  const body = await readJsonBody(message, { bytesMax, limits: limits.http, load, lease, keep, readArrow });
+  const options = { bytesMax, limits: limits.http, load, lease, onReceived, keep, readArrow };
+  const body = await readJsonBody(message, options);
   if (body['context'] !== undefined) {
     context.requestId = readRequestId(headerReader(message, body['context'])) ?? context.requestId;
   }

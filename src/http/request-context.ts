@@ -6,6 +6,7 @@ import type { ReleaseSlot } from './admission/admission-control.ts';
 import type { Load } from './admission/load.ts';
 import type { MemoryBudget, MemoryLease } from './admission/memory-budget.ts';
 import { chooseDialect } from './dialects.ts';
+import { arrivedLength } from './request/body.ts';
 
 interface RequestContextOptions extends Pick<RequestContext, 'message' | 'response' | 'requestId'> {
   /** Absent when no route matched. */
@@ -42,7 +43,7 @@ export class RequestContext {
   requestId: string;
   caller: string | undefined;
   database: string | undefined;
-  /** Of an Arrow body, which often comes without Content-Length. */
+  /** Read from the body; `undefined` before it is read. */
   bytesIn: number | undefined;
   /** Of a JSON request that may be forwarded to another node. */
   body: Uint8Array = NO_BYTES;
@@ -75,6 +76,10 @@ export class RequestContext {
     this.dialect = options.dialect ?? chooseDialect(this.path, message.headers['user-agent']);
     dependencies.load.inFlight.begin();
   }
+
+  readonly received = (piece: Uint8Array): void => {
+    this.bytesIn = (this.bytesIn ?? 0) + piece.length;
+  };
 
   /** The memory of the request's body; all of it comes from one budget. Callers who are not known yet count as one. */
   lease(budget: MemoryBudget): MemoryLease {
@@ -135,7 +140,7 @@ export class RequestContext {
       milliseconds: performance.now() - this.startedAt,
       caller: this.caller,
       database: this.database,
-      bytesIn: this.bytesIn ?? Number(message.headers['content-length'] ?? 0),
+      bytesIn: this.bytesIn ?? arrivedLength(message),
       bytesOut,
       errorKind: failure?.kind,
       cause: failure?.cause,

@@ -31,7 +31,7 @@ interface CachedRefusal extends Omit<RefusedRequest, 'refusal'> {
   readonly reply: TextReply;
   readonly expiresAt: number;
   /** Requests that got this reply and are not reported yet. */
-  readonly unreported: { count: number; bytesIn: number; bytesOut: number };
+  readonly unreported: { count: number; bytesOut: number };
 }
 
 /** Short, because the credential is not verified again until the entry expires. */
@@ -61,7 +61,7 @@ export class RefusalCache {
       ...refused,
       reply: toErrorReply(refusal, refused.context),
       expiresAt: this.#options.now() + TTL_MILLISECONDS,
-      unreported: { count: 0, bytesIn: 0, bytesOut: 0 },
+      unreported: { count: 0, bytesOut: 0 },
     });
   }
 
@@ -96,7 +96,6 @@ export class RefusalCache {
     response.end(body);
     const { unreported } = refusal;
     unreported.count += 1;
-    unreported.bytesIn += Number(message.headers['content-length'] ?? 0);
     unreported.bytesOut += bytesOut;
     this.#unreported.add(refusal);
     if (this.#unreported.size >= ENTRIES_MAX) this.report();
@@ -117,9 +116,11 @@ export class RefusalCache {
         status: reply.status,
         caller: admissionRequest.caller,
         errorKind: 'ServiceUnavailable',
+        // No body is read.
+        bytesIn: 0,
         ...unreported,
       });
-      Object.assign(unreported, { count: 0, bytesIn: 0, bytesOut: 0 });
+      Object.assign(unreported, { count: 0, bytesOut: 0 });
     }
     this.#unreported.clear();
   }

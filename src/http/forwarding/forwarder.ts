@@ -181,12 +181,7 @@ export class Forwarder {
 
   async #stream(context: RequestContext, request: ClientRequest): Promise<void> {
     const { limits } = this.#settings;
-    const pieces = readPieces(context.message, {
-      limits: limits.http,
-      onReceived: (piece) => {
-        context.bytesIn = (context.bytesIn ?? 0) + piece.length;
-      },
-    });
+    const pieces = readPieces(context.message, { limits: limits.http, onReceived: context.received });
     try {
       for await (const piece of pieces) {
         // Copied: the memory of a piece is freed when the next one is read.

@@ -92,12 +92,15 @@ async function execute(context: RequestContext, { server, slots, http, handler }
 }
 
 /** Its memory is counted until it is parsed: the requests of the tools need some of the same budget. */
-async function readBody({ message, caller = '', signal }: RequestContext, { load, limits }: McpRouteSettings) {
+async function readBody(
+  { message, caller = '', signal, received }: RequestContext,
+  { load, limits }: McpRouteSettings,
+) {
   const lease = load.jsonMemory.lease(caller, signal);
   try {
     const bytesMax = limits.mcp.requestBytesMax;
-    const options = { bytesMax, limits: limits.http, load, lease, keep: () => {}, readArrow: undefined };
-    return await readJsonBody(message, options);
+    const options = { bytesMax, limits: limits.http, load, lease, onReceived: received };
+    return await readJsonBody(message, { ...options, keep: () => {}, readArrow: undefined });
   } finally {
     lease.close();
   }

@@ -42,7 +42,7 @@ export function arrowBody(
       limits: limits.http,
       track: (evict) => load.slowSenders.track(evict, () => lease.heldBytes > 0),
       onReceived: (piece) => {
-        context.bytesIn = (context.bytesIn ?? 0) + piece.length;
+        context.received(piece);
         hash?.update(piece);
       },
     });

@@ -24,6 +24,7 @@ interface JsonBodyOptions {
   readonly limits: HttpLimits;
   readonly load: Pick<Load, 'slowJsonSenders'>;
   readonly lease: MemoryLease;
+  readonly onReceived: (piece: Uint8Array) => void;
   /** Called with the bytes of the body. */
   readonly keep: (bytes: Uint8Array) => void;
   /** Reads the body where it is an Arrow stream; by default that is refused. */
@@ -58,6 +59,11 @@ export async function readJsonBody(
 
 export function refuseDeclaredLength(message: IncomingMessage, bytesMax: number): void {
   if (Number(message.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
+}
+
+/** Of a body that a library may have read. Anyone can declare a length: it counts when all of the body has arrived. */
+export function arrivedLength({ complete, headers }: IncomingMessage): number {
+  return complete ? Number(headers['content-length'] ?? 0) : 0;
 }
 
 /** The memory of a piece is freed when the next one is read. */
@@ -99,7 +105,7 @@ export function discardRest(message: IncomingMessage): void {
 }
 
 async function readWhole(message: IncomingMessage, options: JsonBodyOptions): Promise<Uint8Array> {
-  const { bytesMax, limits, lease, load } = options;
+  const { bytesMax, limits, lease, load, onReceived } = options;
   refuseDeclaredLength(message, bytesMax);
   const track = (evict: () => void) => load.slowJsonSenders.track(evict, () => lease.heldBytes > 0);
   const reader = new BodyReader(message, { limits, lease, track });
@@ -107,6 +113,7 @@ async function readWhole(message: IncomingMessage, options: JsonBodyOptions): Pr
   let length = 0;
   try {
     for (let piece = await reader.next(); piece !== undefined; piece = await reader.next()) {
+      onReceived(piece);
       length += piece.length;
       if (length > bytesMax) throw tooLarge(bytesMax);
       pieces.push(piece);

@@ -35,7 +35,7 @@ export const COUNTERS = {
     'quota',
     'subject',
   ),
-  bytesIn: counter('tiltyard_request_bytes_total', 'Bytes received in request bodies.', 'operation'),
+  bytesIn: counter('tiltyard_request_bytes_total', 'Bytes read from request bodies.', 'operation'),
   bytesOut: counter('tiltyard_reply_bytes_total', 'Bytes sent in reply bodies.', 'operation'),
   slowQueries: counter(
     'tiltyard_slow_queries_total',

@@ -9,6 +9,7 @@ import { ContractServer, updated } from '../../contract/contract-server.ts';
 import { ShownMetrics } from '../../support/metrics.ts';
 import { ADMIN_KEY, startServer } from '../../support/server.ts';
 import { startServerProcess } from '../../support/server-process.ts';
+import { RawConnection, requestText } from '../raw-connection.ts';
 
 let server: ContractServer;
 
@@ -87,6 +88,28 @@ test('requests are counted by operation, class of status and dialect, with their
   assert.ok(grown('tiltyard_reply_bytes_total', { operation }) > 100);
   assert.ok(grown('tiltyard_refusals_total', { kind: 'InvalidInput' }) >= 1);
   assert.ok(grown('tiltyard_engine_call_duration_seconds_count', { call: 'rows.query' }) >= 1);
+});
+
+test('bytes of bodies are counted as they are read, whatever length is declared', async () => {
+  const table = await server.table();
+  const operation = 'count_table_rows';
+  const count = async (): Promise<number> => (await read()).value('tiltyard_request_bytes_total', { operation });
+  const before = await count();
+  const connection = await RawConnection.open(server.url);
+  const declared = { 'x-api-key': 'x'.repeat(40), 'content-length': String(Number.MAX_SAFE_INTEGER) };
+  connection.write(requestText(`POST ${table.at}/count_rows`, declared));
+  assert.equal((await connection.reply()).status, 401);
+  connection.close();
+  assert.equal(await count(), before);
+  const body = '{"predicate": "id < 3"}';
+  const answer = await fetch(`${server.url}${table.at}/count_rows`, {
+    method: 'POST',
+    headers: { 'x-api-key': ADMIN_KEY },
+    body: new Blob([body]).stream(),
+    duplex: 'half',
+  });
+  assert.equal(await answer.text(), '3');
+  assert.equal(await count(), before + body.length);
 });
 
 test('an address without a route is counted without its text', async () => {
