@@ -32,6 +32,10 @@ export function createDatabaseStore({ read, write, append, caches, roots, now }:
     /** The root is by default a new folder below the storage root. */
     async create({ name, root }: { readonly name: string; readonly root?: string | undefined }): Promise<Database> {
       checkName(name, DEFAULT_DELIMITER);
+      if (name.trim() !== name) {
+        const hint = 'The header that chooses a database would lose the space.';
+        throw invalidInput(`The name ${quoteForMessage(name)} begins or ends with a space.`, hint);
+      }
       const id = createId(now());
       const stored = root === undefined ? `./databases/${toStorageDirectory(name, id)}` : roots.toStored(root);
       const result = await append(async (sql) =>

@@ -1,3 +1,5 @@
+import { invalidInput } from '../errors/service-error.ts';
+import { quoteForMessage } from '../model/identifier.ts';
 import { isObject, parseJson } from '../model/strict-json.ts';
 import type { ErrorBody } from '../wire/shapes.ts';
 import { ClientError, ConnectionError } from './client-error.ts';
@@ -95,6 +97,7 @@ export class ApiClient {
 
   async #fetch(url: string, call: Call): Promise<Response> {
     const { answerSecondsMax: seconds = ANSWER_SECONDS_MAX, fetch: send = fetch } = this.#options;
+    const headers = { ...this.#headers(call), ...call.headers };
     const late = new AbortController();
     const abort = (): void => late.abort(new Error(`there was no reply within ${seconds} s`));
     // Cleared when the reply begins, unlike `AbortSignal.timeout`: the body may take as long as its reader needs.
@@ -102,7 +105,7 @@ export class ApiClient {
     try {
       return await send(url, {
         ...requestOf(call),
-        headers: { ...this.#headers(call), ...call.headers },
+        headers,
         // A redirect could send the key to another host.
         redirect: 'error',
         signal: call.signal === undefined ? late.signal : AbortSignal.any([late.signal, call.signal]),
@@ -135,11 +138,20 @@ export class ApiClient {
     return defined({
       'x-api-key': key,
       authorization: token === undefined ? undefined : `Bearer ${token}`,
-      'x-service-database': database,
+      'x-service-database': database === undefined ? undefined : toHeaderText(database),
       accept,
       'content-type': bytes === undefined ? jsonType : (contentType ?? ARROW_STREAM),
     });
   }
+}
+
+/** Each character of a header is one byte: the name goes as UTF-8. Spaces at its ends would get lost. */
+function toHeaderText(name: string): string {
+  if (/^ | $|[\p{Cc}\p{Cs}]/u.test(name)) {
+    const hint = 'It must not have control characters, and not begin or end with a space.';
+    throw invalidInput(`The database name ${quoteForMessage(name)} cannot be sent.`, hint);
+  }
+  return String.fromCharCode(...new TextEncoder().encode(name));
 }
 
 function requestOf({ json, bytes }: Call): RequestInit & { readonly duplex?: 'half' } {

@@ -131,6 +131,18 @@ test('keeps every digit of decimals, as text where a number would be rounded', a
   );
 });
 
+test('chooses databases by names of any script, and refuses names that headers cannot carry', async () => {
+  for (const name of ['漢字', 'é', 'über uns']) {
+    await client.json('/v1/database/create', { json: { name } });
+    const chosen = client.withDatabase(name);
+    await createTable(chosen, [`in ${name}`], sampleStream(2));
+    assert.deepEqual(await collect(listTables(chosen)), [[`in ${name}`]]);
+  }
+  for (const name of ['a\nb', '\u0000', ' default', 'default ', '\ud800']) {
+    await assert.rejects(collect(listTables(client.withDatabase(name))), /The database name .* cannot be sent/);
+  }
+});
+
 test('refuses names that URLs would drop, and sends nothing', async () => {
   await createTable(client, ['kept'], sampleStream(4));
   for (const name of ['..', '.', '']) {

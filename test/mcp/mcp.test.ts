@@ -148,6 +148,12 @@ suite('tools of the Model Context Protocol', () => {
     const headers = { 'x-service-database': database };
     assert.equal(await call('count_table_rows', { table: 'there' }, { headers }), '10');
     assert.match(await refusal('count_table_rows', { table: 'there' }), /there/);
+    assert.match(await refusal('count_table_rows', { table: 'there', database: 'a\n' }), /cannot be sent/);
+    await server.admin.post('/v1/database/create', { name: '漢字' });
+    const bytes = { 'x-service-database': Buffer.from('漢字').toString('latin1') };
+    await server.table({ id: 'here', headers: bytes });
+    assert.equal(await call('count_table_rows', { table: 'here', database: '漢字' }), '10');
+    assert.equal(await call('count_table_rows', { table: 'here' }, { headers: bytes }), '10');
   });
 
   test('rows are found by filter, vector and words, as one JSON object per line', async () => {

@@ -1,3 +1,4 @@
+import { isUtf8 } from 'node:buffer';
 import { randomUUID } from 'node:crypto';
 import type { IncomingMessage } from 'node:http';
 import type { Credentials } from '../../auth/authenticator.ts';
@@ -59,8 +60,8 @@ function readBearer(header: string | undefined): string | undefined {
 /** The database of a request: by header, by host name below the configured suffix, or the default one. */
 export function readDatabaseName(message: IncomingMessage, hostSuffix: string | undefined): string {
   const names = [
-    readHeader(message, 'x-service-database'),
-    readHeader(message, 'x-lancedb-database'),
+    readName(message, 'x-service-database'),
+    readName(message, 'x-lancedb-database'),
     readHostDatabase(message.headers.host, hostSuffix),
   ].filter((name) => name !== undefined);
   if (names.some((name) => name !== names[0])) {
@@ -77,6 +78,14 @@ function readHeader(message: IncomingMessage, name: string): string | undefined 
   return typeof header === 'string' && header !== '' ? header : undefined;
 }
 
+/** Node reads a header as Latin-1; clients send names as UTF-8. */
+function readName(message: IncomingMessage, name: string): string | undefined {
+  const header = readHeader(message, name);
+  if (header === undefined) return undefined;
+  const bytes = Buffer.from(header, 'latin1');
+  return isUtf8(bytes) ? bytes.toString() : header;
+}
+
 function readHostDatabase(host: string | undefined, suffix: string | undefined): string | undefined {
   if (host === undefined || suffix === undefined) return undefined;
   const name = host.replace(/:\d+$/, '').toLowerCase();
@@ -87,10 +96,9 @@ function readHostDatabase(host: string | undefined, suffix: string | undefined):
 }
 
 /** The namespace in which a LanceDB client works whose database address continues with a path. */
-export function readPrefix({ headers }: IncomingMessage, delimiter: string): NamespacePath {
-  const header = headers['x-lancedb-database-prefix'];
-  if (typeof header !== 'string') return [];
-  const names = header.split('/').filter((name) => name !== '');
+export function readPrefix(message: IncomingMessage, delimiter: string): NamespacePath {
+  const prefix = readName(message, 'x-lancedb-database-prefix') ?? '';
+  const names = prefix.split('/').filter((name) => name !== '');
   return checkNames(names, delimiter);
 }
 

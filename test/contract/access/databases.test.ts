@@ -45,6 +45,9 @@ suite('create_database', () => {
     for (const name of ['', '..', 'a/b', 'a$b', 'a\u0000', 'x'.repeat(256), 7]) {
       assertRefused(await create(server.admin, { name }), badRequest());
     }
+    for (const name of [' lead', 'trail ', ' ']) {
+      assertRefused(await create(server.admin, { name }), badRequest(/begins or ends with a space/));
+    }
     assertRefused(await create(server.admin, {}), badRequest(/name/));
     assertRefused(await create(server.admin, { name: 'x', root: '/etc' }), badRequest(/root/));
   });

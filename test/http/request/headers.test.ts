@@ -6,6 +6,7 @@ import {
   readIdentity,
   refuseDoubledHeaders,
   readDatabaseName,
+  readPrefix,
   headerReader,
 } from '../../../src/http/request/headers.ts';
 import { refusalOf } from '../../support/refusal.ts';
@@ -103,6 +104,14 @@ test('is the one that either header names', () => {
   assert.equal(read({ 'x-lancedb-database': 'Sales 2' }), 'Sales 2');
   assert.equal(read({ 'x-service-database': 'sales', 'x-lancedb-database': 'sales' }), 'sales');
   assert.equal(read({ 'x-service-database': '', 'x-lancedb-database': 'sales' }), 'sales');
+});
+
+test('is read as UTF-8, or as Latin-1 where it is not valid UTF-8', () => {
+  const sent = Buffer.from('é漢字').toString('latin1');
+  assert.equal(read({ 'x-service-database': sent, 'x-lancedb-database': sent }), 'é漢字');
+  assert.equal(read({ 'x-service-database': '\u00e9' }), 'é');
+  const message = incomingMessage([['x-lancedb-database-prefix', `${sent}/b`]]);
+  assert.deepEqual(readPrefix(message, '$'), ['é漢字', 'b']);
 });
 
 test('is the name in front of the configured host suffix', () => {
