@@ -32,12 +32,16 @@ export async function requireUnowned(request: Request, location: TableLocation, 
   }
 }
 
-/** What is missing is named by the body; a 404 would be about the address. */
-export async function orNoTable<Found>(finding: Promise<Found>): Promise<Found> {
+/**
+ * What is missing is named by the body; a 404 would be about the address. `isHidden`: the reply must not tell whether
+ * anything is there.
+ */
+export async function orNoTable<Found>(finding: Promise<Found>, { isHidden = false } = {}): Promise<Found> {
   try {
     return await finding;
   } catch (error) {
     if (!(error instanceof ServiceError) || error.kind !== 'TableNotFound') throw error;
+    if (isHidden) throw notPermitted('manage');
     throw invalidInput('There is no Lance table at the location.', 'Give the directory of the table.', error);
   }
 }

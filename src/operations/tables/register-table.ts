@@ -1,4 +1,5 @@
 import { guardTableProperties } from '../../guard/metadata.ts';
+import { isPermitted } from '../../model/access.ts';
 import { locationUri, readLocation } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import { RegisterTableBody, RegisterTableReply } from '../../wire/tables.ts';
@@ -42,6 +43,7 @@ export const registerTable = defineNewTableOperation({
 
 type Request = NewTableRequest<RegisterTableBody>;
 
-async function locate({ database, body }: Request, { engine }: Services): Promise<TableLocation> {
-  return orNoTable(engine.lifecycle.locate(database.root, readLocation(body.location)));
+async function locate({ caller, database, body }: Request, { engine }: Services): Promise<TableLocation> {
+  const isHidden = !isPermitted(caller, 'manage', database.name, []);
+  return orNoTable(engine.lifecycle.locate(database.root, readLocation(body.location)), { isHidden });
 }

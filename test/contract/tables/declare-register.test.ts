@@ -363,6 +363,7 @@ suite('POST /v1/table/{id}/register', () => {
     const location = await foreign();
     const owner = await server.caller('owner', ['sales']);
     assertRefused(await post('sales$x', 'register', { location }, owner), forbidden);
+    assertRefused(await post('sales$x', 'register', { location: `absent-${location}` }, owner), forbidden);
     assertRefused(await post('sales$x', 'register', { location }, await server.caller('writer')), forbidden);
     assertRefused(await post('sales$x', 'register', { location }, server.stranger()), unauthenticated);
     const table = await server.table();
