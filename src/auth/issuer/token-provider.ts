@@ -111,14 +111,15 @@ function describeResource({ settings, keys }: ProviderParts, resource: string): 
   };
 }
 
-/** No client has a longer id. */
+/** No client has a longer id, or one with other characters. */
 const CLIENT_ID_CHARACTERS_MAX = 64;
+const CLIENT_ID = /^[\w-]+$/;
 
 async function findClient(parts: ProviderParts, id: string): Promise<object | undefined> {
   if (id.length > CLIENT_ID_CHARACTERS_MAX) return undefined;
   const waitSeconds = parts.failures.waitSeconds(sourceOf(parts, id));
   if (waitSeconds > 0) throw later(TOO_MANY_REQUESTS, waitSeconds);
-  const client = await available(async () => parts.catalog.clients.find(id));
+  const client = CLIENT_ID.test(id) ? await available(async () => parts.catalog.clients.find(id)) : undefined;
   if (client === undefined || isExpired(client, parts.clock())) {
     parts.failures.fail(sourceOf(parts, id));
     return undefined;
@@ -154,7 +155,8 @@ async function available<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();
   } catch (error) {
-    throw error instanceof ServiceError ? later(UNAVAILABLE, error.retryAfterSeconds ?? 1) : error;
+    const isOutage = error instanceof ServiceError && error.kind === 'ServiceUnavailable';
+    throw isOutage ? later(UNAVAILABLE, error.retryAfterSeconds ?? 1) : error;
   }
 }
 

@@ -129,6 +129,8 @@ suite('the token endpoint', () => {
       { ...client, secret: 'kept as a digest' },
       { id: 'nobody', secret: client.secret },
       { id: 'x'.repeat(5000), secret: 'x' },
+      { id: 'a\u0000', secret: 'x' },
+      { id: '\u{1f600}', secret: 'x' },
       revoked,
       expired,
     ];
@@ -232,8 +234,10 @@ suite('failed attempts', () => {
       assert.ok(Number(held.headers.get('retry-after')) > 0);
     }
     await requireToken(strict.url, other);
-    for (let attempt = 0; attempt < 3; attempt += 1) assert.equal((await wrong('nobody')).status, 401);
-    assert.equal((await wrong('nobody')).status, 429);
+    for (const unknown of ['nobody', 'a\u0000']) {
+      for (let attempt = 0; attempt < 3; attempt += 1) assert.equal((await wrong(unknown)).status, 401);
+      assert.equal((await wrong(unknown)).status, 429);
+    }
   });
 });
 
