@@ -37,8 +37,10 @@ export function addRoutes(server: FastifyInstance, settings: RouteSettings): voi
     checkHead(request, settings);
     done();
   });
+  const routes: Route[] = [];
+  server.addHook('onRoute', ({ method, url }) => void routes.push({ methods: [method].flat(), pattern: url }));
   server.setNotFoundHandler((request, reply) => {
-    refuse({ request, reply, ...explainNoRoute(request, settings) }, settings);
+    refuse({ request, reply, ...explainNoRoute(request, routes, settings) }, settings);
   });
   server.setErrorHandler((error, request, reply) => refuse({ request, reply, error: toPublicError(error) }, settings));
   for (const operation of OPERATIONS) mount(server, operation, settings);
@@ -111,32 +113,28 @@ export function refuse({ request, reply, error, headers }: Refusal, http: HttpDe
   sendWhole(context, refusal, http);
 }
 
-const PAGES = ['/healthz', '/readyz', '/docs', '/openapi.json'];
+interface Route {
+  readonly methods: readonly string[];
+  readonly pattern: string;
+}
 
 /** 404, or 405 with `Allow` (RFC 9110) when the address exists for other methods. */
-function explainNoRoute({ method, raw }: FastifyRequest, settings: RouteSettings): Pick<Refusal, 'error' | 'headers'> {
-  const { basePath } = settings;
-  const path = raw.url?.split('?', 1)[0] ?? '';
-  const methods = findMethods(path.replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, ''), settings);
-  if (methods.length === 0) {
+function explainNoRoute(
+  { method, raw }: FastifyRequest,
+  routes: readonly Route[],
+  { basePath }: RouteSettings,
+): Pick<Refusal, 'error' | 'headers'> {
+  const path = (raw.url?.split('?', 1)[0] ?? '').replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');
+  const found = routes.filter(({ pattern }) => matches(pattern, path));
+  const methods = [...new Set(found.flatMap((route) => route.methods))].toSorted();
+  // The name of a file that does not exist matches a route.
+  if (methods.length === 0 || methods.includes(method)) {
     const hint = `All routes are listed at ${basePath}/docs and ${basePath}/openapi.json.`;
     return { error: new ServiceError('RouteNotFound', 'This route does not exist.', { hint }) };
   }
   const hint = `Use ${methods.join(' or ')}.`;
   const error = new ServiceError('MethodNotAllowed', `This route does not support the method ${method}.`, { hint });
   return { error, headers: { allow: methods.join(', ') } };
-}
-
-function findMethods(path: string, { basePath, metrics, mcp }: RouteSettings): readonly string[] {
-  const pages = metrics.access === 'off' ? PAGES : [...PAGES, '/metrics'];
-  const methods = new Set([
-    ...OPERATIONS.filter(({ path: pattern, pathOfRoot = pattern }) =>
-      [pattern, pathOfRoot].some((each) => matches(`${basePath}${each}`, path)),
-    ).flatMap((operation) => operation.methods),
-    ...(pages.some((page) => `${basePath}${page}` === path) ? ['GET'] : []),
-    ...(mcp.enabled && `${basePath}/mcp` === path ? ['POST'] : []),
-  ]);
-  return [...methods].flatMap((method) => (method === 'GET' ? ['GET', 'HEAD'] : [method]));
 }
 
 function matches(pattern: string, path: string): boolean {

@@ -61,6 +61,13 @@ test('answers a wrong method with 405 and the right ones', async () => {
   assertRefused(list, 405, /Use GET or HEAD/);
   assert.equal(list.headers.get('allow'), 'GET, HEAD');
   assertRefused(await exchange(requestText('POST /healthz', KEY, '')), 405, /Use GET or HEAD/);
+  for (const path of ['/ui', '/ui/', '/ui/icon.svg', '/metrics/history', '/oauth/jwks']) {
+    const reply = await exchange(requestText(`POST ${path}`, KEY, ''));
+    assertRefused(reply, 405, /Use GET or HEAD/);
+    assert.equal(reply.headers.get('allow'), 'GET, HEAD');
+  }
+  assertRefused(await exchange(requestText('GET /oauth/token', KEY)), 405, /Use POST/);
+  assertRefused(await exchange(requestText('GET /ui/nothing.js', KEY)), 404, /route does not exist/);
   assertRefused(await exchange(requestText('OPTIONS /v1/table/t/update', KEY)), 405, /Use POST/);
 });
 
