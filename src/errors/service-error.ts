@@ -90,7 +90,6 @@ export const ERROR_KINDS = {
   RequestTimeout: { code: 13, status: 408, retryable: true },
   PreconditionFailed: { code: 13, status: 412, retryable: false },
   PayloadTooLarge: { code: 13, status: 413, retryable: false },
-  UriTooLong: { code: 13, status: 414, retryable: false },
   UnsupportedMediaType: { code: 13, status: 415, retryable: false },
   HeadersTooLarge: { code: 13, status: 431, retryable: false },
 } as const;
@@ -110,7 +109,6 @@ export const STATUS_TEXTS: Readonly<Record<ErrorStatus, { readonly type: string;
   409: { type: '/errors/conflict', title: 'The namespace has been concurrently modified' },
   412: { type: '/errors/precondition-failed', title: 'The table has another version' },
   413: { type: '/errors/payload-too-large', title: 'The body is too large' },
-  414: { type: '/errors/uri-too-long', title: 'The URL is too long' },
   415: { type: '/errors/unsupported-media-type', title: 'Unsupported media type' },
   431: { type: '/errors/headers-too-large', title: 'The headers are too large' },
   500: { type: '/errors/server-error', title: 'Internal Server Error' },
