@@ -25,6 +25,8 @@ const PRIVATE_NETWORKS: readonly string[] = [
   '2001::/23',
   '2001:db8::/32',
   '2002::/16',
+  '3fff::/20',
+  '5f00::/16',
   'fc00::/7',
   'fe80::/10',
   'fec0::/10',

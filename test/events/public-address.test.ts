@@ -29,6 +29,8 @@ test('public addresses may be reached, others not', () => {
     '::ffff:0:a00:1',
     '64:ff9b::a00:1',
     '2002:a00:1::',
+    '3fff:fff::1',
+    '5f00::1',
     'fc00::1',
     'fd12:3456::1',
     'fe80::1',
