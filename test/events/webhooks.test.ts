@@ -284,6 +284,14 @@ suite('webhooks', () => {
     }
   });
 
+  test('a cursor that is no id of an event is refused as one', async () => {
+    for (const cursor of ['start', 'x']) {
+      const answer = await server.admin.post('/v1/webhook/create', { url: 'https://example.com', cursor });
+      assert.equal(answer.status, 400);
+      assert.match(answer.text, /The cursor must be the id of an event/);
+    }
+  });
+
   test('a table or namespace that does not exist is refused, also by an update', async () =>
     withReceiver(async () => {
       const { webhook_id: id } = await create({});

@@ -20,6 +20,12 @@ export function readEventFilter({ queryLists, delimiter, prefix }: DatabaseReque
   };
 }
 
+export function readEventId(text: string | undefined, hint: string): string | undefined {
+  if (text === undefined || text === '') return undefined;
+  if (/^[0-9a-z]{26}$/.test(text)) return text;
+  throw invalidInput('The cursor must be the id of an event.', hint);
+}
+
 /** Refuses a name that no commit has: a filter with a misspelt one would never select anything. */
 export function requireOperation(text: string): string {
   if (COMMIT_OPERATIONS.includes(text)) return text;

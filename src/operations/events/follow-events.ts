@@ -1,6 +1,6 @@
 import { Type } from 'typebox';
 import type { TransactionRecord } from '../../catalog/catalog.ts';
-import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import { ServiceError } from '../../errors/service-error.ts';
 import { isWanted } from '../../model/events/commit.ts';
 import type { CommitFilter } from '../../model/events/commit.ts';
 import { FollowEventsQuery } from '../../wire/history/events.ts';
@@ -8,7 +8,7 @@ import { maySee, toTransaction } from '../history/transactions.ts';
 import { defineDatabaseOperation } from '../operation.ts';
 import type { DatabaseRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { readEventFilter } from './event-filter.ts';
+import { readEventFilter, readEventId } from './event-filter.ts';
 
 const EVENT_STREAM = 'text/event-stream';
 
@@ -42,13 +42,8 @@ export const followEvents = defineDatabaseOperation({
 /** A client that reconnects by itself sends the id of the last event in the header. */
 function readCursor(request: DatabaseRequest): string | undefined {
   const text = request.header('last-event-id') ?? request.query['cursor'];
-  if (text === undefined || text === '') return undefined;
   if (text === 'start') return '';
-  if (/^[0-9a-z]{26}$/.test(text)) return text;
-  throw invalidInput(
-    'The cursor must be the id of an event.',
-    'Give the id of the last event that you received, or "start" for all events.',
-  );
+  return readEventId(text, 'Give the id of the last event that you received, or "start" for all events.');
 }
 
 interface Listener {

@@ -20,7 +20,7 @@ import { defineDatabaseOperation, json, objectReply, toShownPath } from '../oper
 import type { DatabaseRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { collectPages, cutPage, readIdToken, readPageSize } from '../shared/pages.ts';
-import { requireOperation } from './event-filter.ts';
+import { readEventId, requireOperation } from './event-filter.ts';
 
 const SECRET_BYTES = 32;
 const OPERATIONS_MAX = 100;
@@ -40,7 +40,8 @@ export const createWebhook = defineDatabaseOperation({
     requireManaged(request, scope);
     const url = webhookSender.checkUrl(body.url);
     await requireTarget(request, scope, catalog);
-    const cursor = readIdToken(body.cursor) ?? (await commitFeed.newest());
+    const hint = 'Give the id of the last event that the receiver has.';
+    const cursor = readEventId(body.cursor, hint) ?? (await commitFeed.newest());
     const secret = `whsec_${randomBytes(SECRET_BYTES).toString('base64url')}`;
     const webhook = { databaseId: database.id, url, scope, secret, createdBy: caller.id, cursor };
     const created = await catalog.webhooks.create(webhook, limits.webhooks.perDatabaseMax);
