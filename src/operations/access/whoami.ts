@@ -2,6 +2,7 @@ import type { Catalog } from '../../catalog/catalog.ts';
 import { PERMISSIONS, administersEverything, authorize } from '../../model/access.ts';
 import type { Caller, Grant, Target } from '../../model/access.ts';
 import { formatPath } from '../../model/identifier.ts';
+import type { NamespacePath, TablePath } from '../../model/identifier.ts';
 import { WhoamiQuery, WhoamiReply } from '../../wire/access.ts';
 import type { Sent } from '../../wire/shapes.ts';
 import { defineDatabaseOperation, json, objectReply } from '../operation.ts';
@@ -20,12 +21,13 @@ export const whoami = defineDatabaseOperation({
   async run(request, { catalog }) {
     const { caller, database, delimiter } = request;
     const target = toTarget(request);
+    const tables = await findTables(caller.grants, catalog);
     return objectReply<typeof WhoamiReply>({
       ...(await identify(caller, catalog)),
       id: caller.id,
       is_admin: administersEverything(caller),
       database: database.name,
-      roles: await Promise.all(caller.grants.map(async (grant) => toRole(grant, delimiter, catalog))),
+      roles: caller.grants.map((grant) => toRole(grant, delimiter, tables)),
       permissions: PERMISSIONS.filter((permission) => authorize(caller, permission, target) === 'permitted'),
     });
   },
@@ -48,19 +50,30 @@ async function identify({ id }: Caller, { keys, clients }: Catalog): Promise<Pic
 
 type Role = Sent<WhoamiReply['roles'][number]>;
 
-async function toRole({ role, database, path }: Grant, delimiter: string, catalog: Catalog): Promise<Role> {
+function toRole({ role, database, path }: Grant, delimiter: string, tables: ReadonlySet<string>): Role {
   if (database === undefined) return { role, on: { kind: 'database', name: '*', all_databases: true } };
   if (path.length === 0) return { role, on: { kind: 'database', name: database } };
-  const kind = (await isTable(database, path, catalog)) ? 'table' : 'namespace';
+  const kind = tables.has(keyOf(database, path)) ? 'table' : 'namespace';
   return { role, on: { kind, name: formatPath(path, delimiter), database } };
 }
 
-async function isTable(
-  name: string,
-  [first, ...rest]: Grant['path'],
-  { databases, tables }: Catalog,
-): Promise<boolean> {
-  const database = await databases.find(name);
-  if (database === undefined || first === undefined) return false;
-  return (await tables.find(database.id, [first, ...rest])) !== undefined;
+/** Those at the paths of grants, with one query for each database. */
+async function findTables(grants: readonly Grant[], { databases, tables }: Catalog): Promise<ReadonlySet<string>> {
+  const found = new Set<string>();
+  for (const name of new Set(grants.map(({ database }) => database))) {
+    const database = name === undefined ? undefined : await databases.find(name);
+    if (database === undefined) continue;
+    const paths = grants.filter((grant) => grant.database === database.name).flatMap(({ path }) => toTablePaths(path));
+    const records = await tables.list({ databaseId: database.id, paths, limit: paths.length });
+    for (const { path } of records) found.add(keyOf(database.name, path));
+  }
+  return found;
+}
+
+function toTablePaths([first, ...rest]: NamespacePath): readonly TablePath[] {
+  return first === undefined ? [] : [[first, ...rest]];
+}
+
+function keyOf(database: string, path: NamespacePath): string {
+  return JSON.stringify([database, ...path]);
 }

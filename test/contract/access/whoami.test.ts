@@ -69,6 +69,20 @@ suite('whoami', () => {
     assert.deepEqual(dotted.roles.map(({ on: { name } }) => name).toSorted(), ['sales.north', 'sales.orders']);
   });
 
+  test('looks for each table of a role in its own database', async () => {
+    const database = await server.database();
+    await server.table({ id: 'there', headers: { 'x-service-database': database } });
+    const on = (name: string, path: readonly string[]) => ({ role: 'reader', database: name, path }) as const;
+    const grants = [on('default', ['root']), on('default', ['there']), on(database, ['root']), on(database, ['there'])];
+    const { roles } = await ask(server.client({ key: await server.key(grants) }));
+    assert.deepEqual(roles.map((role) => [role.on.kind, role.on.name, role.on.database === database]).toSorted(), [
+      ['namespace', 'root', true],
+      ['namespace', 'there', false],
+      ['table', 'root', false],
+      ['table', 'there', true],
+    ]);
+  });
+
   test('gives the permissions on a table or a namespace that is named', async () => {
     const key = await server.key([
       { role: 'reader', database: 'default', path: ['sales'] },
