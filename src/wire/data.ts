@@ -57,7 +57,7 @@ export const QueryTableBody = Shape.requestBody({
   k: Shape.optionalCount('Number of results to return.'),
   vector: Type.Optional(QueryVector),
   branch: Type.Optional(Shape.Branch),
-  bypass_vector_index: Shape.optionalFlag('Search every row instead of the vector index.'),
+  bypass_vector_index: Shape.optionalFlag('Search every row instead of the vector index, by its distance.'),
   columns: Type.Optional(QueryColumns),
   distance_type: Shape.optionalText('`l2`, `cosine`, `dot` or `hamming`.'),
   ef: Shape.optionalCount('Search effort for an HNSW index.'),

@@ -21,12 +21,16 @@ interface TunedQuery {
   readonly timeout: ReturnType<typeof readQueryTimeout>;
 }
 
-/** What really runs: a vector search that names no parameters gets those that were measured for its index. */
+/**
+ * What really runs: a vector search that names no parameters gets those that were measured for its index, and one that
+ * bypasses the index keeps its distance.
+ */
 export async function tuneQuery(
   { table, state, query, timeout }: TunedQuery,
   { engine, filterShares, limits }: Pick<Services, 'engine' | 'filterShares' | 'limits'>,
 ): Promise<Query> {
   if (!isTunable(query, table)) return query;
+  if (query.bypassVectorIndex) return toExact(query, await engine.indexes.findDistance(state, query));
   const found = findTuning(query, table, state.branch);
   const tuning = found && query.fastSearch ? withoutExact(found) : found;
   if (tuning === undefined) {
@@ -42,11 +46,12 @@ export async function tuneQuery(
   return applyTuning(query, tuning, share, bytesMax);
 }
 
-/** Spares all others a wait. Explicit parameters win, and so does a search without the index. */
+/** Spares all others a wait. Explicit parameters win. */
 export function isTunable(query: Query, { tunings }: TableRecord): boolean {
+  if (query.vectors.length === 0) return false;
+  if (query.bypassVectorIndex) return query.distanceType === undefined;
   const isExplicit = query.probes !== undefined || query.ef !== undefined || query.refineFactor !== undefined;
-  if (query.vectors.length === 0 || isExplicit || query.bypassVectorIndex) return false;
-  return tunings !== undefined || query.recallTarget !== undefined;
+  return !isExplicit && (tunings !== undefined || query.recallTarget !== undefined);
 }
 
 function findTuning(query: Query, { tunings = [] }: TableRecord, branch: string | undefined): IndexTuning | undefined {

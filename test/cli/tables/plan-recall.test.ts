@@ -51,6 +51,25 @@ test('plan has no such advice for a search that finds all, and none for one with
   assert.doesNotMatch(await run('--no-index'), /Recall/);
 });
 
+test('plan measures the recall by the distance of the index', async () => {
+  const client = new Client(server.url);
+  const type = new FixedSizeList(16, new Field('item', new Float32(), true));
+  const random = seededRandom(5);
+  const vector = (): number[] => {
+    const length = 1 + random(10);
+    return Array.from({ length: 16 }, () => (random(1000) / 1000 - 0.5) * length);
+  };
+  await client.arrow('/v1/table/angles/create', toStream({ id: [new Int32(), (row) => row], vec: [type, vector] }, 900));
+  const index = { column: 'vec', index_type: 'IVF_FLAT', num_partitions: 4, distance_type: 'cosine' };
+  assert.equal((await client.post('/v1/table/angles/create_index', index)).status, 200);
+  const search = ['plan', 'angles', '--like', 'id = 3', '--nprobes', '4'];
+  const alone = await runCliOn(server.url, search);
+  assert.match(alone.out, /^Recall: 100% /m, alone.err);
+  const compared = await runCliOn(server.url, [...search, '--compare', 'no-index']);
+  assert.match(compared.out, /Both return the same rows/, compared.err);
+  for (const { out } of [alone, compared]) assert.doesNotMatch(out, /misses rows/);
+});
+
 test('plan proposes for a query on a branch only commands that change the branch', async () => {
   const client = new Client(server.url);
   const type = new FixedSizeList(16, new Field('item', new Float32(), true));

@@ -132,7 +132,7 @@ suite('recall_target', () => {
     }
   });
 
-  test('of 1 keeps the distance of an index that was not measured', async () => {
+  test('of 1 keeps the distance of an index that was not measured, as bypass_vector_index does', async () => {
     const made = await server.table({ stream: clusteredStream({ ...SHAPE, rows: 300 }) });
     const flat = { column: 'vec', index_type: 'IVF_FLAT', num_partitions: 1, distance_type: 'cosine' };
     assert.equal((await build(made, flat)).search, undefined);
@@ -143,9 +143,14 @@ suite('recall_target', () => {
       return answer.json.rows.map(({ _distance: distance }: { _distance: number }) => Math.round(distance * 1e4));
     };
     const byIndex = await distances({});
-    assert.deepEqual(await distances({ recall_target: 1 }), byIndex);
-    assert.deepEqual(await distances({ recall_target: 1, vector_column: 'vec' }), byIndex);
-    assert.notDeepEqual(await distances({ recall_target: 1, distance_type: 'l2' }), byIndex);
+    for (const exact of [{ recall_target: 1 }, { bypass_vector_index: true }]) {
+      assert.deepEqual(await distances(exact), byIndex);
+      assert.deepEqual(await distances({ ...exact, vector_column: 'vec' }), byIndex);
+      assert.notDeepEqual(await distances({ ...exact, distance_type: 'l2' }), byIndex);
+      const query = { vector: { single_vector: QUERIES[0] }, ...exact };
+      const { text } = await server.admin.post(`${made.at}/explain_plan`, { query });
+      assert.match(text, /KNNVectorDistance: metric=cosine/);
+    }
   });
 
   for (const wrong of [0, -0.5, 1.01, '0.9']) {
