@@ -4,7 +4,8 @@ import type { ServiceError } from '../../errors/service-error.ts';
 import { measureGrowth } from '../../guard/sql/growth.ts';
 import { readTokens } from '../../guard/sql/tokenizer.ts';
 import { resolveField } from '../../model/field-path.ts';
-import type { GuardedSql, Query } from '../../model/query.ts';
+import type { FieldPath } from '../../model/field-path.ts';
+import type { GuardedSql, Order, Query } from '../../model/query.ts';
 import type { DataType, Schema } from '../../model/schema.ts';
 import { formatCount } from '../../model/value-text.ts';
 import type { QueryPlan } from './native-query.ts';
@@ -32,7 +33,6 @@ const MiB = 1024 * 1024;
 /** A query that holds less is not counted, and not even looked at. */
 const SMALL_ROWS = 1024;
 const SMALL_ROW_BYTES = 8 * 1024;
-/** Results of so few rows are small, however wide the rows are. */
 export const FEW_ROWS = 16;
 const SMALL_FILTER_CHARACTERS = 4096;
 /** The engine's own limit of a vector search. */
@@ -57,16 +57,23 @@ const FILTER_ROWS = 8192;
 const DECODED_FACTOR = 3;
 
 /** False for the many small queries, at the cost of a few comparisons. Those without known widths have statistics read. */
-export function mayBeLarge({ query, schema, vectorColumn, search }: QueryPlan): boolean {
+export function mayBeLarge(plan: QueryPlan): boolean {
+  const { query, schema, vectorColumn, search } = plan;
   if (isLongFilter(query.filter)) return true;
   const { k = vectorColumn === undefined ? Infinity : NEIGHBOURS_DEFAULT, offset = 0, projection } = query;
   const searches = vectorColumn?.isMultiVector === true ? 1 : Math.max(1, query.vectors.length);
   const isSearch = vectorColumn !== undefined || search !== undefined;
   if (refinedBytes(query, Infinity) > SMALL_ROWS * SMALL_ROW_BYTES) return true;
-  if (k <= FEW_ROWS && searches * (k + (isSearch || query.orderBy ? offset : 0)) <= FEW_ROWS) return false;
+  if (hasFewRows(plan) && searches * (k + (isSearch ? offset : 0)) <= FEW_ROWS) return false;
   if (searches * (k + offset) * Math.max(1, query.refineFactor ?? 1) > SMALL_ROWS) return true;
   if (projection?.kind === 'aliases') return true;
   return (fixedRowBytes(query, schema) ?? Infinity) > SMALL_ROW_BYTES;
+}
+
+/** Such results are small, however wide the rows are. A scan that sorts reads all rows of the table to find them. */
+export function hasFewRows({ query, vectorColumn, search }: QueryPlan): boolean {
+  const { k = Infinity, orderBy } = query;
+  return k <= FEW_ROWS && (orderBy === undefined || vectorColumn !== undefined || search !== undefined);
 }
 
 /** Of a query that ran with batches of that many rows. */
@@ -123,16 +130,14 @@ function filterBytes(filter: GuardedSql | undefined, schema: Schema, size: Table
   return filter.length * BYTES_PER_FILTER_CHARACTER + computed;
 }
 
-/** Of one row of the result: exact for columns of fixed width, else by the size of the stored rows. */
+/** Of one row that is returned or sorted: exact for columns of fixed width, else by the size of the stored rows. */
 export function resultRowBytes({ query, schema }: Pick<QueryPlan, 'query' | 'schema'>, size: TableSize): number {
   const { projection } = query;
-  if (projection?.kind === 'aliases') {
-    return sum(projection.columns.map(([, expression]) => expressionBytes(expression, schema, size)));
-  }
-  const fields =
-    projection === undefined ? schema.fields : projection.paths.flatMap((path) => resolveField(schema, path) ?? []);
-  const variable = fields.some(({ type }) => fixedBytes(type) === undefined) ? variableBytes(schema, size) : 0;
-  return sum(fields.map(({ type }) => fixedBytes(type) ?? 0)) + variable + ADDED_BYTES;
+  const expressions = projection?.kind === 'aliases' ? projection.columns : [];
+  const computed = sum(expressions.map(([, expression]) => expressionBytes(expression, schema, size)));
+  const types = readTypes(query, schema);
+  const variable = types.some((type) => fixedBytes(type) === undefined) ? variableBytes(schema, size) : 0;
+  return sum(types.map((type) => fixedBytes(type) ?? 0)) + variable + computed + ADDED_BYTES;
 }
 
 /** Distance, score, row id and index of the query vector. */
@@ -157,19 +162,25 @@ function variableBytes(schema: Schema, { rows, bytes }: TableSize): number {
 const VARIABLE_BYTES_MIN = 64;
 
 /** `undefined` when there are texts, lists, or expressions of any type. */
-export function fixedRowBytes({ projection }: Query, schema: Schema): number | undefined {
-  if (projection?.kind === 'aliases') return undefined;
+export function fixedRowBytes(query: Query, schema: Schema): number | undefined {
+  if (query.projection?.kind === 'aliases') return undefined;
   let total = 0;
-  const types =
-    projection === undefined
-      ? schema.fields.map(({ type }) => type)
-      : projection.paths.map((path) => resolveField(schema, path)?.type ?? ROW_NUMBER);
-  for (const type of types) {
+  for (const type of readTypes(query, schema)) {
     const width = fixedBytes(type);
     if (width === undefined) return undefined;
     total += width;
   }
   return total;
+}
+
+/** Columns that a query returns, and those that it only sorts by: the engine keeps both. */
+function readTypes({ projection, orderBy = [] }: Query, schema: Schema): readonly DataType[] {
+  if (projection === undefined) return schema.fields.map(({ type }) => type);
+  const returned = projection.kind === 'names' ? projection.paths : [];
+  const isReturned = (path: FieldPath): boolean =>
+    returned.some((other) => other.every((name, index) => name === path[index]));
+  const sorted = orderBy.map(({ path }) => path).filter((path) => !isReturned(path));
+  return [...returned, ...sorted].map((path) => resolveField(schema, path)?.type ?? ROW_NUMBER);
 }
 
 /** Of columns that the engine adds. */
@@ -215,12 +226,12 @@ function refuse(bytes: number, bytesMax: number, hint: string): ServiceError {
   return invalidInput(`The query needs about ${needed} of memory; one query may use ${allowed}.`, hint);
 }
 
-function adviseLess({ query, vectorColumn }: QueryPlan, estimate: MemoryEstimate, bytesMax: number): string {
+function adviseLess({ query, schema, vectorColumn }: QueryPlan, estimate: MemoryEstimate, bytesMax: number): string {
   const { bytes, heldRows, heldBytes } = estimate;
   if (estimate.refinedBytes > bytes / 2) {
     return query.vectors.length > 1 ? 'Send fewer vectors, or lower k or refine_factor.' : 'Lower k or refine_factor.';
   }
-  const columns = query.projection === undefined ? 'select only the columns that you need' : 'select fewer columns';
+  const columns = adviseColumns(query, schema);
   if (heldBytes < bytes / 2) return isLongFilter(query.filter) ? SHORTER_FILTER : 'Select fewer or shorter columns.';
   const rows = Math.floor((heldRows * Math.max(0, bytesMax - (bytes - heldBytes))) / heldBytes);
   const { length: vectors } = query.vectors;
@@ -231,4 +242,12 @@ function adviseLess({ query, vectorColumn }: QueryPlan, estimate: MemoryEstimate
   if (query.k === undefined)
     return `Limit the rows of order_by: set k so that k plus offset is at most ${formatCount(rows)}, or ${columns}.`;
   return `Lower k plus offset to ${formatCount(rows)}, or ${columns}.`;
+}
+
+function adviseColumns({ orderBy = [], ...unsorted }: Query, schema: Schema): string {
+  const select = unsorted.projection === undefined ? 'select only the columns that you need' : 'select fewer columns';
+  const isWide = ({ path }: Order): boolean => fixedBytes(resolveField(schema, path)?.type ?? ROW_NUMBER) === undefined;
+  if (!orderBy.some(isWide)) return select;
+  const sort = 'sort by columns of fixed width, such as numbers';
+  return fixedRowBytes(unsorted, schema) === undefined ? `${select} and ${sort}` : sort;
 }

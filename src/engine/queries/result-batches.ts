@@ -5,10 +5,10 @@ import type { EngineParts } from '../parts.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import type { QueryPlan } from './native-query.ts';
 import {
-  FEW_ROWS,
   estimateFilter,
   estimateMemory,
   fixedRowBytes,
+  hasFewRows,
   isLongFilter,
   mayBeLarge,
   resultRowBytes,
@@ -40,15 +40,14 @@ export async function reserveMemory(
   { lease, ownBatchRows = 0 }: Reservation,
 ): Promise<number> {
   const isLarge = mayBeLarge(plan);
-  const { k = Infinity } = plan.query;
   // A search also reads in batches of this size: small ones make it ten times slower.
   const fewRows = plan.vectorColumn === undefined && plan.search === undefined ? ROWS_UNKNOWN : ROWS_MAX;
-  if (!isLarge && k <= FEW_ROWS) return fewRows;
+  if (!isLarge && hasFewRows(plan)) return fewRows;
   const fixed = fixedRowBytes(plan.query, plan.schema);
   if (!isLarge && fixed !== undefined) return rowsIn(limits.resultBatchBytes, fixed);
 
   const size = await readSize(table);
-  const batchRows = k <= FEW_ROWS ? fewRows : chooseBatchRows(plan, size, limits.resultBatchBytes);
+  const batchRows = hasFewRows(plan) ? fewRows : chooseBatchRows(plan, size, limits.resultBatchBytes);
   const estimate = estimateMemory(plan, size, batchRows);
   const { memoryPerRequestBytesMax } = memory.limits;
   if (estimate.bytes > memoryPerRequestBytesMax) throw tooMuchMemory(plan, estimate, memoryPerRequestBytesMax);

@@ -59,7 +59,10 @@ test('plan measures the recall by the distance of the index', async () => {
     const length = 1 + random(10);
     return Array.from({ length: 16 }, () => (random(1000) / 1000 - 0.5) * length);
   };
-  await client.arrow('/v1/table/angles/create', toStream({ id: [new Int32(), (row) => row], vec: [type, vector] }, 900));
+  await client.arrow(
+    '/v1/table/angles/create',
+    toStream({ id: [new Int32(), (row) => row], vec: [type, vector] }, 900),
+  );
   const index = { column: 'vec', index_type: 'IVF_FLAT', num_partitions: 4, distance_type: 'cosine' };
   assert.equal((await client.post('/v1/table/angles/create_index', index)).status, 200);
   const search = ['plan', 'angles', '--like', 'id = 3', '--nprobes', '4'];

@@ -66,6 +66,18 @@ test('estimates what sorts and fused searches were measured to take', () => {
   assertAbout(estimate({ k: 60_000 }, { search }), 190);
 });
 
+const byText = [{ path: ['text'] as const, ascending: true, nullsFirst: false }];
+const renamed = { kind: 'aliases', columns: [['x', sql('id')]] } as const;
+
+test('counts a column that is only sorted by like one that is returned', () => {
+  const [returned, sorted, alias] = [{ kind: 'names', paths: [['id'], ['text']] } as const, ids, renamed].map(
+    (projection) => estimate({ projection, orderBy: byText }),
+  );
+  assert.ok(returned !== undefined && sorted !== undefined && alias !== undefined);
+  assert.equal(sorted, returned);
+  assert.ok(alias >= sorted, `${alias} for ${sorted}`);
+});
+
 test('a scan takes the same, however many rows it returns', () => {
   const large = { rows: 60_000_000, bytes: 60_000_000 * 600 };
   assert.ok(estimateMemory(plan({}), large, 1024).bytes < 128 * MiB);
@@ -91,6 +103,8 @@ test('does not look at small queries, and at all that may be large', () => {
     { k: 10 },
     { k: 10, offset: 100_000 },
     { k: 10, filter: sql('id = 7') },
+    { k: 10, projection: ids, orderBy: [{ path: ['id'] as const, ascending: true, nullsFirst: false }] },
+    { vectors: vectors(1), k: 10, orderBy: byText },
   ]) {
     assert.equal(mayBeLarge(plan(small)), false, JSON.stringify(small).slice(0, 80));
   }
@@ -101,6 +115,9 @@ test('does not look at small queries, and at all that may be large', () => {
     { vectors: vectors(1), k: 100, refineFactor: 1000, projection: ids },
     { k: 10, filter: sql(`text = '${'x'.repeat(10_000)}'`) },
     { k: 100, projection: { kind: 'aliases', columns: [['x', sql('text')]] } as const },
+    // Reads the texts of the whole table.
+    { k: 1, projection: ids, orderBy: byText },
+    { k: 1, projection: renamed, orderBy: byText },
   ]) {
     assert.equal(mayBeLarge(plan(large)), true, JSON.stringify(large).slice(0, 80));
   }
@@ -139,4 +156,10 @@ test('says which value to lower, and the lower value is accepted', () => {
   const sorted = plan({ orderBy });
   const sortedHint = String(tooMuchMemory(sorted, estimateMemory(sorted, wide, 1024), bytesMax).hint);
   assert.match(sortedHint, /Limit the rows of order_by: set k so that k plus offset is at most \d+/);
+  const byWide = (projection: Query['projection']): string => {
+    const refused = plan({ orderBy: byText, ...(projection && { projection }) });
+    return String(tooMuchMemory(refused, estimateMemory(refused, wide, 1024), bytesMax).hint);
+  };
+  assert.match(byWide(ids), /at most [\d,]+, or sort by columns of fixed width, such as numbers\.$/);
+  assert.match(byWide(undefined), /, or select only the columns that you need and sort by columns of fixed width/);
 });

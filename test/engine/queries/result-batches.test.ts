@@ -67,6 +67,12 @@ test('reads no statistics for a result of a few rows', async () => {
   assert.equal(await choose({ k: 10 }), 1024);
 });
 
+test('reads a table that is sorted by texts in batches by their size, even for a few rows', async () => {
+  const orderBy = [{ path: ['text'] as const, ascending: true, nullsFirst: false }];
+  const stored = { totalBytes: 100 * 8 * KIBIBYTE, numRows: 100 };
+  assert.equal(await choose({ k: 10, orderBy, projection: { kind: 'names', paths: [['id']] } }, stored), 3);
+});
+
 test('reads in large batches for a search for a few rows', async () => {
   const column = { path: ['vec'], field: field('vec', FLOAT) } as unknown as QueryPlan['vectorColumn'];
   assert.equal(await choose({ k: 10 }, undefined, column), 8192);
