@@ -8,6 +8,8 @@ const EDITS_MAX = 255;
 const EXPANSIONS_MAX = 1000;
 const PREFIX_CHARACTERS_MAX = 1000;
 const SLOP_MAX = 1000;
+/** Far below the largest 32-bit float: a search fails when one of its scores overflows. */
+const BOOST_MAX = 1e30;
 /**
  * What a word costs by its fuzziness, relative to an exact one (about 0.07 ms): the engine searches all words of the index
  * for each fuzzy word that it does not contain. The last is for more edits: the engine bounds the size of the automaton
@@ -17,13 +19,21 @@ const WORD_COST = [1, 3, 25, 1500] as const;
 
 /** Depth is checked before each descent: a deep tree is refused before it exhausts the stack. */
 export function guardFullText(query: FullTextQuery, limits: SqlLimits): FullTextQuery {
-  checkNode(query, { field: 'full_text_query', depth: 1, totals: { clauses: 0, characters: 0, cost: 0 }, limits });
+  checkNode(query, {
+    field: 'full_text_query',
+    depth: 1,
+    boost: 1,
+    totals: { clauses: 0, characters: 0, cost: 0 },
+    limits,
+  });
   return query;
 }
 
 interface Position {
   readonly field: string;
   readonly depth: number;
+  /** By which the scores of the clause are multiplied: all negative_boost around it. */
+  readonly boost: number;
   /** Shared by the whole tree. */
   readonly totals: { clauses: number; characters: number; cost: number };
   readonly limits: SqlLimits;
@@ -50,9 +60,9 @@ function checkNode(node: FullTextQuery, at: Position): void {
       countCharacters(node.terms, `${at.field}.phrase.terms`, at);
       return countCost(node.terms, { fuzziness: 0 }, at);
     case 'boost':
-      requireFinite(node.negativeBoost, `${at.field}.boost.negative_boost`);
+      requireBoost(node.negativeBoost, `${at.field}.boost.negative_boost`, at);
       checkNode(node.positive, below(at, 'boost.positive'));
-      return checkNode(node.negative, below(at, 'boost.negative'));
+      return checkNode(node.negative, { ...below(at, 'boost.negative'), boost: at.boost * node.negativeBoost });
     case 'multi-match':
       return checkMultiMatch(node, at);
     case 'boolean':
@@ -65,7 +75,7 @@ function checkNode(node: FullTextQuery, at: Position): void {
 function checkMatch(node: NodeOf<'match'>, at: Position): void {
   const field = `${at.field}.match`;
   countCharacters(node.terms, `${field}.terms`, at);
-  requireFinite(node.boost, `${field}.boost`);
+  requireBoost(node.boost, `${field}.boost`, at);
   if (node.fuzziness !== undefined) {
     requireInteger(node.fuzziness, { field: `${field}.fuzziness`, minimum: 0, maximum: EDITS_MAX });
   }
@@ -88,7 +98,19 @@ function checkMultiMatch(node: NodeOf<'multi-match'>, at: Position): void {
       'Give one boost for each column, or none.',
     );
   }
-  for (const [index, boost] of node.boosts.entries()) requireFinite(boost, `${field}.boost[${index}]`);
+  for (const [index, boost] of node.boosts.entries()) requireBoost(boost, `${field}.boost[${index}]`, at);
+}
+
+function requireBoost(value: number, field: string, { boost: around }: Position): void {
+  requireFinite(value, field);
+  const hint = `Give a number from 0 to ${BOOST_MAX}.`;
+  if (value < 0) throw invalidInput(`${field} is ${value}, which is less than 0.`, hint);
+  if (value > BOOST_MAX) throw invalidInput(`${field} is ${value}, which is more than ${BOOST_MAX}.`, hint);
+  if (value * around <= BOOST_MAX) return;
+  throw invalidInput(
+    `${field} is ${value}; multiplied by every negative_boost around it, that is more than ${BOOST_MAX}.`,
+    'Lower one of them.',
+  );
 }
 
 function below(at: Position, step: string): Position {

@@ -74,6 +74,8 @@ describe('guardFullText', () => {
 
   for (const [title, change, field] of [
     ['an infinite boost', { boost: Number.POSITIVE_INFINITY }, 'boost'],
+    ['a boost below 0', { boost: -0.5 }, 'boost'],
+    ['a boost that is infinite to the engine', { boost: 1e300 }, 'boost'],
     ['a boost that is no number', { boost: Number.NaN }, 'boost'],
     ['a fuzziness of 256', { fuzziness: 256 }, 'fuzziness'],
     ['a negative fuzziness', { fuzziness: -1 }, 'fuzziness'],
@@ -89,6 +91,18 @@ describe('guardFullText', () => {
     });
   }
 
+  it('passes boosts from 0 to 1e30, also when they are multiplied', () => {
+    for (const boost of [0, 0.5, 1e30]) guardFullText(match({ boost }), sqlLimits);
+    const inner = { kind: 'boost', positive: match(), negative: match({ boost: 1e20 }), negativeBoost: 1e10 } as const;
+    guardFullText(inner, sqlLimits);
+    const negativeBoost = 10;
+    assert.match(
+      message({ kind: 'boost', positive: match(), negative: inner, negativeBoost }),
+      /^full_text_query\.boost\.negative\.boost\.negative\.match\.boost is .*; multiplied by every negative_boost/,
+    );
+    guardFullText({ kind: 'boost', positive: inner, negative: match(), negativeBoost }, sqlLimits);
+  });
+
   it('passes a fuzziness of 0 to 2 and none', () => {
     for (const fuzziness of [0, 1, 2, undefined]) guardFullText(match({ fuzziness }), sqlLimits);
   });
@@ -98,9 +112,11 @@ describe('guardFullText', () => {
     assert.match(message(phrase), /^full_text_query\.phrase\.slop is 4294967296/);
     const boost: FullTextQuery = { kind: 'boost', positive: match(), negative: match(), negativeBoost: Number.NaN };
     assert.match(message(boost), /^full_text_query\.boost\.negative_boost is NaN/);
+    assert.match(message({ ...boost, negativeBoost: -5 }), /negative_boost is -5, which is less than 0/);
     const several = { kind: 'multi-match', terms: 'x', operator: 'or' } as const;
     assert.match(message({ ...several, columns: [['a']], boosts: [1, 2] }), /boost has 2 numbers, .* 1 columns/);
     assert.match(message({ ...several, columns: [['a']], boosts: [Number.NaN] }), /multi_match\.boost\[0\] is NaN/);
+    assert.match(message({ ...several, columns: [['a']], boosts: [-1] }), /multi_match\.boost\[0\] is -1/);
     assert.match(message({ ...several, columns: [], boosts: undefined }), /multi_match\.columns is empty/);
     guardFullText({ ...several, columns: [['a']], boosts: undefined }, sqlLimits);
   });
