@@ -21,8 +21,8 @@ export const CreateIndexBody = Shape.requestBody({
   max_iterations: Shape.optionalInteger('Vector indexes: maximum number of training iterations.'),
   num_sub_vectors: Shape.optionalInteger('IVF_PQ and IVF_HNSW_PQ: number of sub-vectors; must divide the dimension.'),
   num_bits: Shape.optionalInteger('IVF_PQ: 4 or 8. IVF_RQ: 1 to 9.'),
-  m: Shape.optionalInteger('HNSW indexes: neighbours per vector in the graph.'),
-  ef_construction: Shape.optionalInteger('HNSW indexes: candidates considered while building the graph.'),
+  m: Shape.optionalInteger('HNSW indexes: neighbours per vector in the graph, at least 4; 20 by default.'),
+  ef_construction: Shape.optionalInteger('HNSW indexes: candidates considered while building the graph, at least `m`.'),
   recall_target: Type.Optional(
     Type.Number({
       exclusiveMinimum: 0,

@@ -65,9 +65,25 @@ function readVector(body: CreateIndexBody, type: VectorIndexType, limits: IndexL
     bits: readBits(body, type),
     sampleRate: atMost(body, 'sample_rate', limits.sampleRateMax),
     maxIterations: atMost(body, 'max_iterations', limits.iterationsMax),
-    m: type.includes('HNSW') ? atMost(body, 'm', limits.mMax) : undefined,
-    efConstruction: type.includes('HNSW') ? atMost(body, 'ef_construction', limits.efConstructionMax) : undefined,
+    ...(type.includes('HNSW') ? readGraph(body, limits) : { m: undefined, efConstruction: undefined }),
   };
+}
+
+/** The engine's own. */
+const NEIGHBOURS_MIN = 4;
+const NEIGHBOURS_DEFAULT = 20;
+
+function readGraph(body: CreateIndexBody, limits: IndexLimits): Pick<VectorIndexSpec, 'm' | 'efConstruction'> {
+  if (body.m !== undefined) requireInteger(body.m, { field: 'm', minimum: NEIGHBOURS_MIN, maximum: limits.mMax });
+  const efConstruction = atMost(body, 'ef_construction', limits.efConstructionMax);
+  const { m = NEIGHBOURS_DEFAULT } = body;
+  if (efConstruction !== undefined && efConstruction < m) {
+    throw invalidInput(
+      `ef_construction is ${efConstruction}, which is less than m (${m}).`,
+      `Give at least ${m}, or a smaller m.`,
+    );
+  }
+  return { m: body.m, efConstruction };
 }
 
 /** No vector is longer. Whether the number divides its length is checked once the column is known. */
