@@ -1,4 +1,6 @@
-import { isObject, withoutNulls } from '../model/strict-json.ts';
+import { invalidInput } from '../errors/service-error.ts';
+import { quoteForMessage } from '../model/identifier.ts';
+import { isObject, requireNewKey, withoutNulls } from '../model/strict-json.ts';
 
 /** The LanceDB client writes query bodies in other forms than the contract. Every caller may send either. */
 export function toContractQuery(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
@@ -108,11 +110,22 @@ function toContractVector(vector: unknown): unknown {
  */
 function toContractColumns(columns: unknown): unknown {
   if (Array.isArray(columns))
-    return isPairs(columns) ? { column_aliases: Object.fromEntries(columns) } : { column_names: columns };
+    return isPairs(columns) ? { column_aliases: toAliases(columns) } : { column_names: columns };
   if (!isObject(columns) || Object.keys(columns).length === 0) return columns;
   const isContractForm = Array.isArray(columns['column_names']) || isObject(columns['column_aliases']);
   const isAliases = !isContractForm && Object.keys(columns).some((key) => !CONTRACT_KEYS.has(key));
   return isAliases ? { column_aliases: columns } : columns;
+}
+
+/** Pairs become keys, so the rules of keys hold for them. */
+function toAliases(pairs: readonly (readonly [string, string])[]): Record<string, string> {
+  const aliases = new Map<string, string>();
+  for (const [name, expression] of pairs) {
+    requireNewKey(name, false);
+    if (aliases.has(name)) throw invalidInput(`The column ${quoteForMessage(name)} is selected more than once.`);
+    aliases.set(name, expression);
+  }
+  return Object.fromEntries(aliases);
 }
 
 const CONTRACT_KEYS: ReadonlySet<string> = new Set(['column_names', 'column_aliases']);

@@ -28,6 +28,15 @@ test('reads an array of pairs as aliases, and one that holds anything else as na
   }
 });
 
+test('refuses pairs that no object can hold', () => {
+  const twice = [
+    ['id', 'id'],
+    ['id', 'price'],
+  ];
+  assert.throws(() => toContractQuery({ columns: twice }), /The column "id" is selected more than once/);
+  assert.throws(() => toContractQuery({ columns: [['__proto__', 'id']] }), /"__proto__" is not allowed/);
+});
+
 test('reads the two forms of a full-text query by what they hold', () => {
   const text = { query: 'puppy', columns: ['text'] };
   assert.deepEqual(toContractQuery({ full_text_query: text }), { full_text_query: { string_query: text } });
@@ -69,9 +78,19 @@ test('leaves what is neither form to the shape', () => {
   }
 });
 
+function isNoneTwice(columns: unknown): boolean {
+  const names = Array.isArray(columns) ? columns.filter((pair) => Array.isArray(pair)).map(([name]) => name) : [];
+  return new Set(names).size === names.length && !names.includes('__proto__');
+}
+
 test('changes nothing the second time, and never the body that it was given', () => {
   const body = fc.record(
-    { vector: fc.jsonValue(), columns: fc.jsonValue(), full_text_query: fc.jsonValue(), k: fc.jsonValue() },
+    {
+      vector: fc.jsonValue(),
+      columns: fc.jsonValue().filter(isNoneTwice),
+      full_text_query: fc.jsonValue(),
+      k: fc.jsonValue(),
+    },
     { requiredKeys: [], noNullPrototype: true },
   );
   fc.assert(
