@@ -69,8 +69,13 @@ export const QueryTableBody = Shape.requestBody({
   nprobes: Shape.optionalCount('Number of probes for an IVF index.'),
   minimum_nprobes: Shape.optionalCount('Minimum number of probes.'),
   maximum_nprobes: Shape.optionalCount('Maximum number of probes; 0 means no maximum.'),
-  offset: Shape.optionalCount('Number of results to skip.'),
-  order_by: Type.Optional(Type.Array(QueryOrder, { description: 'Field paths to sort by, most significant first.' })),
+  offset: Shape.optionalCount('Number of results to skip. A search that is sorted with `order_by` cannot skip any.'),
+  order_by: Type.Optional(
+    Type.Array(QueryOrder, {
+      description:
+        'Field paths to sort by, most significant first. Rows with equal values come in any order, which may differ between requests: for pages, end with a unique column.',
+    }),
+  ),
   prefilter: Shape.optionalFlag('Filter before the vector search (`true`, the default) or after it.'),
   recall_target: Type.Optional(
     Type.Number({

@@ -66,7 +66,8 @@ export const queryCommand = defineTableCommand({
   words: ['query'],
   summary: 'find rows by filter, vector and full text',
   about: `Prints rows of a table. --json prints one JSON document; --ndjson prints one JSON object per line while rows arrive.
-TABLE is a name, or a path such as eu/orders. --vector, --like or --meaning together with --text make a hybrid search.`,
+TABLE is a name, or a path such as eu/orders. --vector, --like or --meaning together with --text make a hybrid search.
+To read pages with --limit and --offset, end --order-by with a unique column.`,
   options: [...QUERY_OPTIONS, { name: 'ndjson', help: 'print one JSON object per line' }],
   examples: [
     `query orders --where "price > 100 and city = 'Oslo'" --select id,price -k 5`,

@@ -1,5 +1,5 @@
 import { invalidInput } from '../../errors/service-error.ts';
-import { requireField } from '../../model/field-path.ts';
+import { quotePath, requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { Probes, Query } from '../../model/query.ts';
 import type { Schema } from '../../model/schema.ts';
@@ -44,7 +44,28 @@ export async function planQuery(
   if (vectorColumn === undefined && query.vectorColumn !== undefined) requireField(schema, query.vectorColumn);
   const searched = { native: table.native, schema, factory: native.JsFullTextQuery };
   const search = query.fullText === undefined ? undefined : await toNativeSearch(query.fullText, searched);
-  return { query, schema, vectorColumn, search, release };
+  const plan = { query, schema, vectorColumn, search, release };
+  if (!isHybrid(plan)) requireOrder(plan);
+  return plan;
+}
+
+/** The engine sorts what a search finds, the rows that the offset skips included, and then skips the first of that order. */
+function requireOrder({ query: { orderBy = [], offset = 0 }, schema, vectorColumn, search }: QueryPlan): void {
+  for (const { path } of orderBy) requireSortable(schema, path);
+  if (orderBy.length === 0 || offset === 0 || (vectorColumn === undefined && search === undefined)) return;
+  throw invalidInput(
+    'A search cannot both be sorted with order_by and skip rows with offset.',
+    'order_by sorts the rows that the search finds: leave out offset and raise k, or sort the rows of each page yourself.',
+  );
+}
+
+function requireSortable(schema: Schema, path: FieldPath): void {
+  if (!isAdded(path)) return void requireField(schema, path);
+  const isMeasure = path[0] === '_distance' || path[0] === '_score';
+  throw invalidInput(
+    `order_by names ${quotePath(path)}, which is not a column of the table.`,
+    isMeasure ? 'A search returns its rows in that order: leave out order_by.' : 'Sort by columns of the table.',
+  );
 }
 
 /** With `k` of 0 nothing is searched at all. */
@@ -129,7 +150,6 @@ function applyBase(native: NativeQuery, { query, schema, search, release }: Quer
   if (query.offset !== undefined) native.offset(query.offset);
   if (query.fastSearch) native.fastSearch();
   if (orderBy !== undefined) {
-    for (const { path } of orderBy) requireColumn(schema, path);
     native.orderBy(orderBy.map(({ path, ...direction }) => ({ columnName: searchColumn(path), ...direction })));
   }
   if (query.withRowId || hidesRowId(query)) native.withRowId();

@@ -264,7 +264,6 @@ suite('a query', () => {
     };
     assert.deepEqual(await ids({ ...search, ...descending, k: 4 }, lamps), [6, 5, 4, 3]);
     assert.deepEqual(await ids({ ...after, ...descending, k: 5 }, lamps), [4, 3]);
-    assert.deepEqual(await ids({ ...after, ...descending, k: 5, offset: 1 }, lamps), [4, 3]);
     const analysis = await server.admin.post(`${lamps.at}/analyze_plan`, { ...after, k: 4 });
     assert.match(analysis.text, /output_rows=1\b/);
   });
@@ -441,6 +440,15 @@ suite('a query', () => {
     assert.deepEqual(await ids({ order_by: [{ column_name: 'id', ascending: false }], k: 2 }), [19, 18]);
   });
 
+  test('sorts the rows that a search finds', async () => {
+    const order = { order_by: [{ column_name: 'id', ascending: false }], k: 3 };
+    const nearest = await ids({ vector: [1, 2, 3, 4], k: 3 });
+    assert.deepEqual(
+      await ids({ vector: [1, 2, 3, 4], ...order, offset: 0 }),
+      nearest.toSorted((a, b) => b - a),
+    );
+  });
+
   test('sorts by a column that it does not return', async () => {
     const body = {
       order_by: [{ column_name: 'id', ascending: false }],
@@ -533,6 +541,11 @@ suite('a query that finds nothing', () => {
   });
 });
 
+function toMatch(change: object): object {
+  const query = { match: { terms: 'fox', column: 'body', ...change } };
+  return { k: 1, full_text_query: { structured_query: { query } } };
+}
+
 suite('a query is refused', () => {
   const BAD: Readonly<Record<string, readonly [body: unknown, detail: RegExp]>> = {
     'when its body is no JSON': ['{', /JSON/],
@@ -552,6 +565,35 @@ suite('a query is refused', () => {
         order_by: [{ column_name: 'id' }],
       },
       /order_by/,
+    ],
+    'with an order and an offset of a vector search': [
+      { k: 3, offset: 1, vector: [1, 2, 3, 4], order_by: [{ column_name: 'id' }] },
+      /search cannot both be sorted with order_by and skip rows/,
+    ],
+    'with an order and an offset of a full-text search': [
+      { k: 3, offset: 1, full_text_query: { query: 'fox', columns: ['body'] }, order_by: [{ column_name: 'id' }] },
+      /search cannot both be sorted with order_by and skip rows/,
+    ],
+    ...Object.fromEntries(
+      ['_distance', '_score', '_rowid', '_rowaddr', '_rowoffset'].map((name) => [
+        `with an order by ${name}`,
+        [
+          { k: 1, vector: [1, 2, 3, 4], columns: { column_names: ['id', name] }, order_by: [{ column_name: name }] },
+          new RegExp(`order_by names "${name}"`),
+        ],
+      ]),
+    ),
+    'with a boost below 0': [toMatch({ boost: -1 }), /match\.boost is -1, which is less than 0/],
+    'with a boost that is infinite to the engine': [toMatch({ boost: 1e300 }), /match\.boost is 1e\+300/],
+    'with two columns of one name': [
+      {
+        k: 1,
+        columns: [
+          ['id', 'id'],
+          ['id', 'price'],
+        ],
+      },
+      /"id" is selected more than once/,
     ],
     'when it reads no column at all': [{ columns: { column_aliases: { one: '1' } } }, /column/],
     'when it divides by zero in its first batch': [{ filter: 'id / 0 = 1' }, /./],
