@@ -3,6 +3,7 @@ import type { GuardedSql } from '../../model/query.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { formatByteLimit, formatCount } from '../../model/value-text.ts';
 import type { TextOrigin } from './cost-budget.ts';
+import { avoidWrongIndexAnswers } from './rewrite/index-answers.ts';
 import { rewriteCase, writeCalls, writeCondition } from './rewrite/rewrite-case.ts';
 import type { RewrittenSql } from './rewrite/rewrite-case.ts';
 import { refuseContradictoryLists } from './contradictory-lists.ts';
@@ -19,21 +20,24 @@ import type { SqlToken } from './tokenizer.ts';
  * parentheses: the engine stops where an expression ends, and so can neither drop a tail nor read on.
  */
 export function guardSql(text: string, use: SqlUse, limits: SqlLimits): GuardedSql {
+  const isCondition = use.name === 'filter' || use.name === 'predicate';
   let rewritten: RewrittenSql | undefined;
+  let guarded: string;
   try {
     checkText(text, limits);
     rewritten = rewriteCase(text, limits.charactersMax, use.withoutCalls === true ? writeCondition : writeCalls);
     const known = rewritten?.text ?? text;
     const tokens = parse(known, limits, rewritten === undefined ? 'usual' : 'rewritten');
-    refuseContradictoryLists(known, tokens, use.name === 'filter' || use.name === 'predicate');
+    refuseContradictoryLists(known, tokens, isCondition);
     refuseGrowth(tokens, use, limits);
+    guarded = isCondition && use.withoutCalls !== true ? avoidWrongIndexAnswers(known, tokens) : known;
   } catch (error) {
     if (!(error instanceof SqlRefusal)) throw error;
     const offset = rewritten?.toOriginal(error.offset) ?? error.offset;
     throw invalidSql(refuseAt(offset, error.message, error.hint), text, use);
   }
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The parser took every token and found it complete.
-  return `(${rewritten?.text ?? text})` as GuardedSql;
+  return `(${guarded})` as GuardedSql;
 }
 
 function parse(text: string, limits: SqlLimits, origin: TextOrigin): readonly SqlToken[] {
