@@ -1,4 +1,5 @@
 import { quoteForMessage } from '../../model/identifier.ts';
+import { INTERVAL_UNITS, LITERAL_TYPES } from './keywords.ts';
 import { refuseAt } from './refusal.ts';
 import { isSymbol, isWord, splitItems } from './tokenizer.ts';
 import type { SqlToken } from './tokenizer.ts';
@@ -10,18 +11,23 @@ const CASTS = new Set(['CAST', 'TRY_CAST']);
 /**
  * Refuses two lists for one value that contradict each other, such as `a IN (1) AND a IN (2)`, or together always hold,
  * such as `a NOT IN (1) OR a NOT IN (2)`. The engine's optimizer replaces them with "false" and "true" even where the
- * value is null, and would select, change or delete rows that the condition does not select.
+ * value is null, and would select, change or delete rows that the condition does not select. It also merges other lists
+ * into one, and loses their nulls: `a IN (1) AND a NOT IN (2, NULL)` would be `a IN (1)`.
  */
 export function refuseContradictoryLists(text: string, tokens: readonly SqlToken[], isFilter: boolean): void {
   if (!TWO_LISTS.test(text)) return;
   if (isFilter && !distinguishesNull(tokens)) return;
   const lists = findLists(tokens);
   for (const [at, list] of lists.entries()) {
-    if (!lists.slice(0, at).some((other) => isContradiction(other, list))) continue;
+    const merged = lists.slice(0, at).filter((other) => areMerged(other, list));
+    const nullable = merged.some((other) => other.items().mayBeNull || list.items().mayBeNull);
+    if (!nullable && !merged.some((other) => isContradiction(other, list))) continue;
     throw refuseAt(
       list.offset,
       `two lists for ${quoteForMessage(list.operand)} contradict each other or are always true together`,
-      'Write FALSE or IS NOT NULL instead of the two lists.',
+      nullable
+        ? 'Give lists of literals without NULL; a condition with NOT IN (..., NULL) is never true.'
+        : 'Write FALSE or IS NOT NULL instead of the two lists.',
     );
   }
 }
@@ -59,8 +65,14 @@ interface List {
   readonly operand: string;
   readonly isNegated: boolean;
   /** Read when another list has the same operand. */
-  readonly items: () => ReadonlySet<string>;
+  readonly items: () => Items;
   readonly levels: readonly Level[];
+}
+
+interface Items {
+  readonly texts: ReadonlySet<string>;
+  /** Not all are literals, or one is NULL. */
+  readonly mayBeNull: boolean;
 }
 
 function findLists(tokens: readonly SqlToken[]): readonly List[] {
@@ -78,8 +90,8 @@ function findLists(tokens: readonly SqlToken[]): readonly List[] {
     } else if (isWord(token, 'IN')) {
       const isNegated = isWord(tokens[at - 1], 'NOT');
       const operand = nameOperand(tokens.slice(level.valueStart, isNegated ? at - 1 : at));
-      let read: ReadonlySet<string> | undefined;
-      const items = (): ReadonlySet<string> => (read ??= readItems(tokens, at + 1));
+      let read: Items | undefined;
+      const items = (): Items => (read ??= readItems(tokens, at + 1));
       lists.push({ offset: token.start, operand, isNegated, items, levels: [...levels, level] });
     } else {
       const change = changeAfter(token, tokens[at + 1], level);
@@ -114,8 +126,9 @@ function nameOperand(tokens: readonly SqlToken[]): string {
     .join(' ');
 }
 
-function readItems(tokens: readonly SqlToken[], opening: number): ReadonlySet<string> {
+function readItems(tokens: readonly SqlToken[], opening: number): Items {
   const items = new Set<string>();
+  let mayBeNull = false;
   let item = '';
   let depth = 0;
   for (let at = opening; at < tokens.length; at += 1) {
@@ -131,25 +144,34 @@ function readItems(tokens: readonly SqlToken[], opening: number): ReadonlySet<st
       item = '';
     } else if (depth > 1 || !isSymbol(token, '(')) {
       item += item === '' ? token.text : ` ${token.text}`;
+      mayBeNull ||=
+        token.kind === 'quoted-name' || (token.kind === 'word' && !LITERAL_WORDS.has(token.text.toUpperCase()));
     }
   }
-  return items.add(item);
+  return { texts: items.add(item), mayBeNull };
 }
 
+/** Words of literals that are not null. */
+const LITERAL_WORDS: ReadonlySet<string> = new Set([...LITERAL_TYPES, ...INTERVAL_UNITS, 'TRUE', 'FALSE']);
+
 /** Joined by AND where not both are negated, or by OR where both are. */
-function isContradiction(one: List, other: List): boolean {
+function areMerged(one: List, other: List): boolean {
   if (one.operand !== other.operand) return false;
   const depth = commonDepth(one.levels, other.levels);
   const [first, second] = [one.levels[depth], other.levels[depth]];
   const isJoined = [one, other].every(({ levels }) => levels.slice(depth + 1).every(({ isGroup }) => isGroup));
   if (first?.argument !== second?.argument || !isJoined) return false;
   const isSameTerm = first?.term === second?.term;
+  return isSameTerm !== (isNegatedFrom(one, depth) && isNegatedFrom(other, depth));
+}
+
+/** Of lists that are merged. */
+function isContradiction(one: List, other: List): boolean {
+  const depth = commonDepth(one.levels, other.levels);
   const [isFirstNot, isSecondNot] = [isNegatedFrom(one, depth), isNegatedFrom(other, depth)];
-  if (isFirstNot !== isSecondNot) {
-    const [kept, taken] = isFirstNot ? [other, one] : [one, other];
-    return isSameTerm && includesAll(taken.items(), kept.items());
-  }
-  return isSameTerm !== isFirstNot && !overlap(one.items(), other.items());
+  if (isFirstNot === isSecondNot) return !overlap(one.items().texts, other.items().texts);
+  const [kept, taken] = isFirstNot ? [other, one] : [one, other];
+  return includesAll(taken.items().texts, kept.items().texts);
 }
 
 function includesAll(items: ReadonlySet<string>, searched: ReadonlySet<string>): boolean {

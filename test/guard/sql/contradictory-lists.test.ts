@@ -19,6 +19,19 @@ const OPPOSED = [
   'coalesce(big IN (1) AND big IN (2), TRUE)',
 ];
 
+/** The optimizer merges the lists into one, without the null. */
+const NULLABLE = [
+  'big IN (2) AND big NOT IN (7, NULL)',
+  'big NOT IN (NULL) AND big IN (1, 2)',
+  'big IN (1, 2) AND big NOT IN (7, CAST(NULL AS BIGINT))',
+  'big IN (1, 2) AND big NOT IN (7, nullif(id, id))',
+  'big IN (1, 2) AND big NOT IN (7, `id`)',
+  'big NOT IN (1, NULL) OR big NOT IN (1, 2)',
+  'NOT (big IN (1, NULL) AND big IN (1, 2))',
+  'NOT (big IN (7, NULL)) AND big IN (1, 2)',
+  '(big IN (1, 2) AND big IN (2, NULL)) IS NULL',
+];
+
 /** What people write, whose lists the engine joins rightly. */
 const SOUND = [
   'big NOT IN (1, 2) AND big NOT IN (3)',
@@ -31,6 +44,10 @@ const SOUND = [
   'big NOT IN (1) OR price NOT IN (2)',
   'coalesce(big IN (1), flag) AND NOT coalesce(big IN (2), flag)',
   'NOT (big IN (1) OR big IN (2))',
+  'big NOT IN (1, NULL) OR big IN (1, 2)',
+  'big NOT IN (1, NULL) AND big NOT IN (2)',
+  "big IN (1, -2) AND big NOT IN (7, 2) AND name IN ('a') AND name NOT IN ('b')",
+  'flag IN (TRUE) AND flag NOT IN (FALSE)',
 ];
 
 describe('lists for one value', () => {
@@ -45,6 +62,11 @@ describe('lists for one value', () => {
   it('are refused where they contradict each other or are always true together and null would count as a match', () => {
     for (const text of OPPOSED)
       assert.throws(() => guard(text), /two lists for .* contradict each other or are always true together/, text);
+  });
+
+  it('are refused where a null in one of them would be lost', () => {
+    const refusal = { detail: /two lists for .* contradict each other/, hint: /literals without NULL/ };
+    for (const text of NULLABLE) assert.throws(() => guard(text), refusal, text);
   });
 
   it('are compared in good time when they are long', () => {
