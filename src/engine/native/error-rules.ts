@@ -298,6 +298,12 @@ export const ERROR_RULES = {
     'A value cannot be converted to the required type.',
     "Compare and assign values of the column's type, or convert them with CAST.",
   ),
+  // Damaged files have other texts.
+  'not-computable': invalid(
+    /(?:LanceError\(Arrow\)|Arrow error): (?:Parser error|Compute error|Arithmetic overflow): |Error applying filter expression to batch: Execution error: |Encountered non UTF-8 data|too small to store in a Decimal|Max precision of a Decimal|regex parse error|array_slice got invalid stride/,
+    'An expression cannot be computed for a value of a row or for a literal.',
+    'Correct the literal; use TRY_CAST for values of rows, or exclude such rows with a condition.',
+  ),
   'not-boolean': invalid(
     /Filter predicate must return BOOLEAN values|does not return a boolean|for logical boolean operation/,
     'The filter or predicate is not a condition: its result is not true or false.',

@@ -338,6 +338,21 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
     async ({ table }) => table.update(null, [['vec', "arrow_cast((5), 'FixedSizeList(4, Float32)')"]]),
     async ({ table }) => run(filtered(table, '(CAST(body AS INT) = 1)')),
   ],
+  'not-computable': [
+    async ({ table }) => run(computed(table, '(to_date(body))')),
+    async ({ table }) => run(computed(table, "(regexp_like(body, '('))")),
+    async ({ table }) => run(computed(table, '(abs(id - 9223372036854775807 - 1 - id))')),
+    async ({ table }) => run(computed(table, "(CAST(X'ff' AS STRING))")),
+    async ({ table }) => run(computed(table, '(CAST(0 - id - 1000 AS DECIMAL(2, 0)))')),
+    async ({ table }) =>
+      run(computed(table, "(array_slice([id, id], 2, 1, arrow_cast(-9223372036854775808, 'Int64')))")),
+    async ({ table }) => run(filtered(table, '(to_timestamp(body) IS NULL)')),
+    async ({ table }) => run(filtered(table, "(regexp_like(body, '('))")),
+    async ({ table }) => run(filtered(table, '(chr(0 - id - 5) IS NULL)')),
+    async ({ table }) => table.update(null, [['body', '(to_unixtime(body))']]),
+    async ({ table }) => table.update('(factorial(id + 30) > 0)', [['id', '1']]),
+    async ({ table }) => table.addColumns([{ name: 'x', valueSql: '(to_date(body))' }]),
+  ],
   'not-boolean': [
     async ({ table }) => table.update('(id)', [['id', '1']]),
     async ({ table }) => run(filtered(table, '(id) AND (id IS NULL)')),
@@ -473,6 +488,12 @@ async function search(table: NativeTable, vector: readonly number[], build: (que
 function filtered(table: NativeTable, filter: string): NativeQuery {
   const query = table.query();
   query.onlyIf(filter);
+  return query;
+}
+
+function computed(table: NativeTable, expression: string): NativeQuery {
+  const query = table.query();
+  query.select([['x', expression]]);
   return query;
 }
 
