@@ -6,7 +6,7 @@ import type { TextOrigin } from './cost-budget.ts';
 import { avoidWrongIndexAnswers } from './rewrite/index-answers.ts';
 import { rewriteCase, writeCalls, writeCondition } from './rewrite/rewrite-case.ts';
 import type { RewrittenSql } from './rewrite/rewrite-case.ts';
-import { refuseContradictoryLists } from './contradictory-lists.ts';
+import { refuseContradictoryLists } from './checks/contradictory-lists.ts';
 import { measureGrowth } from './growth.ts';
 import type { Growth } from './growth.ts';
 import { SqlParser } from './parser.ts';
@@ -14,6 +14,7 @@ import { SqlRefusal, invalidSql, refuseAt } from './refusal.ts';
 import type { SqlUse } from './refusal.ts';
 import { TokenReader } from './tokenizer.ts';
 import type { SqlToken } from './tokenizer.ts';
+import { refuseUnknownTypes } from './checks/types.ts';
 
 /**
  * Lets a text through to the engine only when all of it is one expression within the limits. The result is in
@@ -28,6 +29,7 @@ export function guardSql(text: string, use: SqlUse, limits: SqlLimits): GuardedS
     rewritten = rewriteCase(text, limits.charactersMax, use.withoutCalls === true ? writeCondition : writeCalls);
     const known = rewritten?.text ?? text;
     const tokens = parse(known, limits, rewritten === undefined ? 'usual' : 'rewritten');
+    refuseUnknownTypes(known, tokens);
     refuseContradictoryLists(known, tokens, isCondition);
     refuseGrowth(tokens, use, limits);
     guarded = isCondition && use.withoutCalls !== true ? avoidWrongIndexAnswers(known, tokens) : known;

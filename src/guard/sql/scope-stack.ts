@@ -7,6 +7,7 @@ import { refuseAt } from './refusal.ts';
 import { SqlScope } from './scope.ts';
 import type { ScopeKind } from './scope.ts';
 import type { SqlToken } from './tokenizer.ts';
+import { hasWrongDecimal } from './checks/types.ts';
 
 const IN_ORDER = 'Close every bracket in order.';
 
@@ -117,6 +118,9 @@ function checkArgument({ rule, itemsDone, onlyToken: literal, name }: SqlScope, 
   const numbers = literal.text.match(/\d+/g) ?? [];
   if (numbers.some((number) => Number(number) > literalNumberMax)) {
     throw refuseAt(literal.start, 'the type is too large', hint);
+  }
+  if (rule.growth === 'type' && hasWrongDecimal(literal.text)) {
+    throw refuseAt(literal.start, 'the scale of the decimal type is not from 0 to its precision', hint);
   }
   if (literalOnce !== undefined && literal.text.split(literalOnce).length > 2) {
     throw refuseAt(literal.start, `the string contains ${literalOnce} more than once`, hint);

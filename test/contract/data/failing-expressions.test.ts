@@ -93,3 +93,42 @@ test('TRY_CAST and a condition exclude the rows that cannot be computed', async 
   assert.deepEqual(json.rows, [{ x: null }, { x: null }]);
   assert.equal((await query({ filter: 'TRY_CAST(text AS TIMESTAMP) IS NULL' })).json.rows.length, 2);
 });
+
+test('a type of SQL that the engine does not have is refused with those that it has', async () => {
+  const filtered = async (type: string) =>
+    server.admin.post(`${table.at}/query`, { filter: `CAST(id AS ${type}) IS NOT NULL` });
+  for (const type of ['TEXT', 'VARCHAR(10)', 'CHAR', 'NUMERIC', 'REAL', 'DOUBLE PRECISION', 'BYTEA', 'BOOL', 'uuid']) {
+    assertRefused(await filtered(type), badRequest(/character 12.*the type "[A-Z ]+" is not supported/));
+  }
+  assertRefused(
+    await server.admin.post(`${table.at}/query`, { filter: "text::text = '1'" }),
+    badRequest(/character 7.*Use STRING/),
+  );
+  for (const type of 'STRING INT BIGINT FLOAT DOUBLE DECIMAL(10,2) BOOLEAN DATE TIMESTAMP BINARY'.split(' ')) {
+    assert.equal((await filtered(type)).status, 200, type);
+  }
+});
+
+test('a decimal type that cannot be is refused', async () => {
+  for (const type of [
+    'DECIMAL',
+    'DECIMAL(10)',
+    'DECIMAL(39, 2)',
+    'DECIMAL(0, 0)',
+    'DECIMAL(10, 200)',
+    'DECIMAL(10, -3)',
+  ]) {
+    for (const filter of [`CAST(id AS ${type}) = 1`, `id::${type} = 1`]) {
+      assertRefused(
+        await server.admin.post(`${table.at}/query`, { filter }),
+        badRequest(/the decimal type is not valid.*precision from 1 to 38/),
+      );
+    }
+  }
+  for (const type of ['Decimal128(10, -100)', 'Decimal128(10, 11)', 'List(Decimal256(10, 11))']) {
+    assertRefused(
+      await server.admin.post(`${table.at}/query`, { filter: `arrow_cast(id, '${type}') = 1` }),
+      badRequest(/the scale of the decimal type/),
+    );
+  }
+});

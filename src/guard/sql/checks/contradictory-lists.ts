@@ -1,8 +1,8 @@
-import { quoteForMessage } from '../../model/identifier.ts';
-import { INTERVAL_UNITS, LITERAL_TYPES } from './keywords.ts';
-import { refuseAt } from './refusal.ts';
-import { isSymbol, isWord, splitItems } from './tokenizer.ts';
-import type { SqlToken } from './tokenizer.ts';
+import { quoteForMessage } from '../../../model/identifier.ts';
+import { INTERVAL_UNITS, LITERAL_TYPES } from '../keywords.ts';
+import { refuseAt } from '../refusal.ts';
+import { isSymbol, isWord, splitItems } from '../tokenizer.ts';
+import type { SqlToken } from '../tokenizer.ts';
 
 const TWO_LISTS = /\bin\b[^]*\bin\b/i;
 const NOT_CALLED = new Set(['AND', 'OR', 'NOT', 'IN', 'BETWEEN', 'LIKE', 'ILIKE']);

@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { after, before, describe, it } from 'node:test';
-import { guardSql } from '../../../src/guard/sql/guard-sql.ts';
-import { EngineProcess } from './engine-process.ts';
-import { sqlLimits } from '../limits.ts';
+import { guardSql } from '../../../../src/guard/sql/guard-sql.ts';
+import { EngineProcess } from '../engine-process.ts';
+import { sqlLimits } from '../../limits.ts';
 
 /** Three of them are seeds 20267620, 20267785 and 20268268 of the SQL campaign. */
 const OPPOSED = [
