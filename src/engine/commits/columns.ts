@@ -13,7 +13,7 @@ import type { Scratch } from '../computed/scratch.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeAlteration } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
-import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
+import { useExactNames } from '../workarounds/exact-names.ts';
 import { planChange } from './commit-plan.ts';
 import type { CommitPlan } from './commit-plan.ts';
 import { isInsideList } from './schema-fit.ts';
@@ -46,11 +46,7 @@ export function planAddColumns(columns: readonly NewColumn[], columnsMax: number
   return planChange(['merge'], async (table) => {
     const schema = await table.schema();
     checkAdditions(columns, schema, columnsMax);
-    refuseAmbiguousNames(
-      schema,
-      columns.map((column) => (column.kind === 'calculated' ? column.expression : undefined)),
-    );
-    const values = columns.map((column) => ({ name: column.name, valueSql: toValueSql(column) }));
+    const values = columns.map((column) => ({ name: column.name, valueSql: toValueSql(column, schema) }));
     return async () => table.native.addColumns(values);
   });
 }
@@ -65,13 +61,10 @@ export function planAddComputedColumns(
     const { native } = table;
     const schema = await table.schema();
     checkAdditions(columns, schema, columnsMax);
-    refuseAmbiguousNames(
-      schema,
-      columns.map(({ expression }) => expression),
-    );
-    const isConstant = columns.some(({ expression }) => checkDefinition(expression, schema).size === 0);
+    const expressions = columns.map(({ expression }) => useExactNames(schema, expression));
+    const isConstant = expressions.some((expression) => checkDefinition(expression, schema).size === 0);
     const types = native.query();
-    types.select(columns.map(({ name, expression }) => [name, expression]));
+    types.select(columns.map(({ name }, index): [string, string] => [name, expressions[index] ?? '']));
     const inferred = await engineCall(async () => types.outputSchema()).catch((error: unknown) => {
       // It reads nothing, or a column that the table lacks.
       const isUnknown = error instanceof ServiceError && error.kind === 'TableColumnNotFound';
@@ -128,8 +121,8 @@ export function planDropColumns(paths: readonly FieldPath[]): CommitPlan<object>
 }
 
 /** The engine cannot write a dictionary without values. */
-function toValueSql(column: NewColumn): string {
-  if (column.kind === 'calculated') return column.expression;
+function toValueSql(column: NewColumn, schema: Schema): string {
+  if (column.kind === 'calculated') return useExactNames(schema, column.expression);
   const { type } = column;
   const text = type.kind === 'dictionary' || type.kind === 'null' ? undefined : formatArrowCast(type);
   if (text !== undefined) return `arrow_cast(NULL, ${sqlString(text)})`;

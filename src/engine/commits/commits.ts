@@ -8,7 +8,7 @@ import { engineCall, retryConflicts } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
 import type { MergeSource } from '../workarounds/merge-index.ts';
-import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
+import { useExactNames } from '../workarounds/exact-names.ts';
 import { findIndexes } from '../workarounds/branch-indexes.ts';
 import { planCrossedUpdate } from '../updates/crossed-update.ts';
 import { UpdatePlan } from '../updates/update.ts';
@@ -77,10 +77,10 @@ function planDelete(predicate: GuardedSql): CommitPlan<{ readonly rowsDeleted: n
   return {
     kinds: ['delete'],
     async prepare(table) {
-      refuseAmbiguousNames(await table.schema(), [predicate]);
+      const exact = useExactNames(await table.schema(), predicate);
       return {
         async commit() {
-          const { numDeletedRows, version } = await engineCall(async () => table.native.delete(predicate));
+          const { numDeletedRows, version } = await engineCall(async () => table.native.delete(exact));
           table.moved(version);
           return { version, outcome: { rowsDeleted: numDeletedRows } };
         },

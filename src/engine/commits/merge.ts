@@ -10,7 +10,7 @@ import { engineCall, storeRows } from '../native/engine-errors.ts';
 import type { NativeMerge } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
-import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
+import { refuseAmbiguousNames } from '../workarounds/exact-names.ts';
 import { canUseIndex } from '../workarounds/merge-index.ts';
 import type { MergeSource } from '../workarounds/merge-index.ts';
 import type { CommitPlan, Committed } from './commit-plan.ts';

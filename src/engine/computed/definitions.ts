@@ -8,6 +8,7 @@ import type { SqlLimits } from '../../model/limits.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Field, Schema } from '../../model/schema.ts';
 import { requireFit } from '../commits/schema-fit.ts';
+import { useExactNames } from '../workarounds/exact-names.ts';
 import type { EngineParts } from '../parts.ts';
 import { findReferences } from './references.ts';
 
@@ -92,7 +93,8 @@ const SYSTEM_COLUMN = /^_(?:row|distance|score|relevance)/i;
 
 function readDefinition(field: Field, text: string, schema: Schema, limits: SqlLimits): ComputedColumn {
   try {
-    const expression = guardSql(text, { name: 'expression', field: 'the definition' }, limits);
+    const guarded = guardSql(text, { name: 'expression', field: 'the definition' }, limits);
+    const expression = useExactNames(schema, guarded);
     return { field, expression, inputs: checkDefinition(expression, schema) };
   } catch (cause) {
     const reason = cause instanceof ServiceError ? cause.detail : 'it cannot be read.';

@@ -10,6 +10,7 @@ import type { EngineParts } from '../parts.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
 import { readSize } from '../queries/result-batches.ts';
 import { toTypedValue } from '../updates/assignments.ts';
+import { useExactNames } from '../workarounds/exact-names.ts';
 import { keepNullStructs } from '../workarounds/filtered-scans.ts';
 import { findComputed } from './definitions.ts';
 import type { ComputedColumn } from './definitions.ts';
@@ -41,7 +42,7 @@ export function planFill(parts: EngineParts, request: FillRequest): CommitPlan<F
     async prepare(table) {
       const schema = await table.schema();
       const column = requireComputed(parts, schema, request.column);
-      const predicate = toOpenRows(column, request.where);
+      const predicate = toOpenRows(column, useExactNames(schema, request.where));
       const range = await findRange(table.native, predicate, request);
       if (range === undefined) {
         const outcome = { rowsFilled: 0, nextAddress: undefined };
@@ -68,7 +69,8 @@ export async function planOpenRows(
   table: OpenTable,
   { column, where }: Pick<FillRequest, 'column' | 'where'>,
 ): Promise<string> {
-  const predicate = toOpenRows(requireComputed(parts, await table.schema(), column), where);
+  const schema = await table.schema();
+  const predicate = toOpenRows(requireComputed(parts, schema, column), useExactNames(schema, where));
   const query = table.native.query();
   query.onlyIf(predicate);
   await engineCall(async () => query.explainPlan(false));

@@ -7,7 +7,8 @@ import { readSchema, readVersion } from '../tables/table-handle.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
 import { toAssignmentTree, toColumnUpdates, toTypedValue, withItemMetadata } from '../updates/assignments.ts';
 import type { UpdateRequest, UpdatedRows } from '../updates/update.ts';
-import { refuseCrossReferences } from '../workarounds/cross-references.ts';
+import { mapExpressions, refuseCrossReferences } from '../workarounds/cross-references.ts';
+import { useExactNames } from '../workarounds/exact-names.ts';
 import { keepNullStructs } from '../workarounds/filtered-scans.ts';
 import type { ComputedColumn } from './definitions.ts';
 import { planRecomputation } from './recompute.ts';
@@ -32,10 +33,11 @@ export function planRecomputingUpdate(
       const native = opened;
       if (native === undefined) throw new Error('The update was not prepared.');
       const schema = await readSchema(native);
-      const tree = toAssignmentTree(assignments);
+      const tree = mapExpressions(toAssignmentTree(assignments), (expression) => useExactNames(schema, expression));
       refuseCrossReferences(tree, schema);
       const { tree: whole, after } = planRecomputation(tree, schema, sqlLimits);
-      const guarded = predicate === undefined ? null : keepNullStructs(predicate, schema, release);
+      const guarded =
+        predicate === undefined ? null : keepNullStructs(useExactNames(schema, predicate), schema, release);
       const update = async (where: string | null, columns: [string, string][]) =>
         retryConflicts(limits.writeAttemptsMax, async () => engineCall(async () => native.update(where, columns)));
       const first = await update(guarded, toColumnUpdates(whole, schema));

@@ -1,4 +1,6 @@
-import { isSymbol, readTokens } from '../../guard/sql/tokenizer.ts';
+import { mayBeVolatile } from '../../guard/sql/functions.ts';
+import { INFIX, VALUES } from '../../guard/sql/keywords.ts';
+import { isSymbol, isWord, readTokens } from '../../guard/sql/tokenizer.ts';
 import type { SqlToken } from '../../guard/sql/tokenizer.ts';
 import type { Schema } from '../../model/schema.ts';
 
@@ -7,6 +9,8 @@ interface Reference {
   readonly token: SqlToken;
   /** The column as the engine resolves the name: first case-sensitive, then not. `undefined`: no column. */
   readonly column: string | undefined;
+  /** Without quotes, and where only a value can be: not a keyword, a type or a unit of time. */
+  readonly isBareValue: boolean;
 }
 
 /** Neither the name of a function nor a field inside a struct is a reference. */
@@ -15,8 +19,45 @@ export function findReferences(sql: string, schema: Schema): readonly Reference[
   return tokens.flatMap((token, index) => {
     if (token.kind !== 'word' && token.kind !== 'quoted-name') return [];
     if (isSymbol(tokens[index - 1], '.') || isSymbol(tokens[index + 1], '(')) return [];
-    return [{ token, column: findColumn(token.text, schema) }];
+    return [{ token, column: findColumn(token.text, schema), isBareValue: isBareValue(tokens, index) }];
   });
+}
+
+/** The same expression with other texts for some references. */
+export function replaceReferences<Sql extends string>(
+  sql: Sql,
+  schema: Schema,
+  replace: (reference: Reference) => string | undefined,
+): Sql {
+  let replaced = '';
+  let end = 0;
+  for (const reference of findReferences(sql, schema)) {
+    const text = replace(reference);
+    if (text === undefined) continue;
+    replaced += sql.slice(end, reference.token.start) + text;
+    end = reference.token.end;
+  }
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Guarded before; only names were replaced by names.
+  return (replaced + sql.slice(end)) as Sql;
+}
+
+const KEYWORDS: ReadonlySet<string> = new Set([...INFIX, ...VALUES, 'NOT', 'IS', 'AS', 'AT']);
+const LEADING_WORDS = ['BOTH', 'LEADING', 'TRAILING'];
+/** A value follows, besides after operators. */
+const BEFORE_VALUES: ReadonlySet<string> = new Set([...INFIX, 'NOT', 'FROM', 'FOR', 'ZONE', ...LEADING_WORDS]);
+const NOT_BEFORE_VALUES: ReadonlySet<string> = new Set([')', ']', '.', '::']);
+const LITERALS: ReadonlySet<string> = new Set(['string', 'number', 'hex']);
+
+function isBareValue(tokens: readonly SqlToken[], index: number): boolean {
+  const [before, token, next] = [tokens[index - 1], tokens[index], tokens[index + 1]];
+  if (token?.kind !== 'word' || LITERALS.has(next?.kind ?? '')) return false;
+  const word = token.text.toUpperCase();
+  if (word === 'ARRAY' && isSymbol(next, '[')) return false;
+  if (KEYWORDS.has(word) || LEADING_WORDS.includes(word) || mayBeVolatile(token.text)) return false;
+  if (before === undefined) return true;
+  if (before.kind === 'word') return BEFORE_VALUES.has(before.text.toUpperCase());
+  const isUnit = isSymbol(before, '(') && isWord(tokens[index - 2], 'EXTRACT');
+  return before.kind === 'symbol' && !NOT_BEFORE_VALUES.has(before.text) && !isUnit;
 }
 
 /** The top-level columns that an expression reads. */

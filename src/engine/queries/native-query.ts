@@ -12,7 +12,7 @@ import type {
   NativeVectorQuery,
 } from '../native/native.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
-import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
+import { useExactNames } from '../workarounds/exact-names.ts';
 import { toScanFilter } from '../workarounds/filtered-scans.ts';
 import { searchColumn, toNativeSearch } from './full-text-query.ts';
 import { requireVectorColumn } from './vector-column.ts';
@@ -34,12 +34,10 @@ export type HybridPlan = QueryPlan & { readonly vectorColumn: VectorColumn; read
 export async function planQuery(
   { native, release }: { readonly native: NativeEngine; readonly release: EngineRelease },
   table: OpenTable,
-  query: Query,
+  given: Query,
 ): Promise<QueryPlan> {
   const schema = await table.schema();
-  const { filter, projection } = query;
-  const expressions = projection?.kind === 'aliases' ? projection.columns.map(([, expression]) => expression) : [];
-  refuseAmbiguousNames(schema, [filter, ...expressions]);
+  const query = withExactNames(given, schema);
   const vectorColumn = query.vectors.length === 0 ? undefined : requireVectorColumn(query, schema);
   if (vectorColumn === undefined && query.vectorColumn !== undefined) requireField(schema, query.vectorColumn);
   const searched = { native: table.native, schema, factory: native.JsFullTextQuery };
@@ -66,6 +64,14 @@ function requireSortable(schema: Schema, path: FieldPath): void {
     `order_by names ${quotePath(path)}, which is not a column of the table.`,
     isMeasure ? 'A search returns its rows in that order: leave out order_by.' : 'Sort by columns of the table.',
   );
+}
+
+function withExactNames(query: Query, schema: Schema): Query {
+  const { filter, projection } = query;
+  const filtered = filter === undefined ? query : { ...query, filter: useExactNames(schema, filter) };
+  if (projection?.kind !== 'aliases') return filtered;
+  const columns = projection.columns.map(([name, expression]) => [name, useExactNames(schema, expression)] as const);
+  return { ...filtered, projection: { kind: 'aliases', columns } };
 }
 
 /** With `k` of 0 nothing is searched at all. */

@@ -7,7 +7,7 @@ import { engineCall } from '../native/engine-errors.ts';
 import type { QueryTimeout } from '../native/query-deadline.ts';
 import type { EngineParts } from '../parts.ts';
 import { explainQuery } from '../plans/query-plans.ts';
-import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
+import { useExactNames } from '../workarounds/exact-names.ts';
 import { beginRun, leaseFiles, runOnce, waitFor } from './query-run.ts';
 import { reserveForFilter } from './result-batches.ts';
 import { startQuery } from './run-query.ts';
@@ -32,11 +32,10 @@ export function createRowsEngine(parts: EngineParts) {
     async count(state: TableState, predicate: GuardedSql | undefined, timeout: QueryTimeout) {
       return runOnce(parts, timeout, async ({ lease }) => {
         const { value: rows, version } = await tables.useAtVersion(state, async (table) => {
-          if (predicate !== undefined) {
-            refuseAmbiguousNames(await table.schema(), [predicate]);
-            await reserveForFilter(parts, table, predicate, lease);
-          }
-          return engineCall(async () => table.native.countRows(predicate ?? null));
+          if (predicate === undefined) return engineCall(async () => table.native.countRows(null));
+          const exact = useExactNames(await table.schema(), predicate);
+          await reserveForFilter(parts, table, exact, lease);
+          return engineCall(async () => table.native.countRows(exact));
         });
         return { rows, version };
       });

@@ -9,8 +9,8 @@ import type { NativeTable } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
 import { readSchema } from '../tables/table-handle.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
-import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
-import { findCrossedColumns, mayCross, readCopies } from '../workarounds/cross-references.ts';
+import { useExactNames } from '../workarounds/exact-names.ts';
+import { findCrossedColumns, mapExpressions, mayCross, readCopies } from '../workarounds/cross-references.ts';
 import { keepNullStructs } from '../workarounds/filtered-scans.ts';
 import { toAssignmentTree, toColumnUpdates } from './assignments.ts';
 import type { UpdateRequest, UpdatedRows } from './update.ts';
@@ -28,29 +28,33 @@ export function planCrossedUpdate(
   if (!mayCross(assignments)) return undefined;
   const { release, sqlLimits } = parts;
   let commits: CommitSequence | undefined;
+  const recompute = (schema: Schema) => {
+    const assigned = mapExpressions(toAssignmentTree(assignments), (expression) => useExactNames(schema, expression));
+    return planRecomputation(assigned, schema, sqlLimits);
+  };
   return {
     async prepare() {
       commits = await CommitSequence.open(parts, target);
       const { native } = commits;
       const schema = await readSchema(native);
-      refuseAmbiguousNames(schema, [predicate, ...assignments.map(({ expression }) => expression)]);
-      const { tree } = planRecomputation(toAssignmentTree(assignments), schema, sqlLimits);
+      const { tree } = recompute(schema);
       // The engine refuses a query that reads no column.
       const read = schema.fields.slice(0, 1).map(({ name }): [string, string] => [READ, sqlFieldReference([name])]);
-      await tryExpressions(native, [...toColumnUpdates(tree, schema), ...read], predicate);
+      await tryExpressions(native, [...toColumnUpdates(tree, schema), ...read], useExactNames(schema, predicate));
       return commits;
     },
     async write() {
       if (commits === undefined) throw new Error('The update was not prepared.');
       const { native } = commits;
       const before = await readSchema(native);
-      const { tree, after } = planRecomputation(toAssignmentTree(assignments), before, sqlLimits);
+      const { tree, after } = recompute(before);
       const copies = nameCopies(findCrossedColumns(tree, before), before);
       const copied = [...copies].map(([column, name]) => ({ name, valueSql: sqlFieldReference([column]) }));
       if (copied.length > 0) await commits.commit(async () => native.addColumns(copied));
       const schema = await readSchema(native);
       const updates = toColumnUpdates(readCopies(tree, copies, schema), schema);
-      const guarded = predicate === undefined ? null : keepNullStructs(predicate, schema, release);
+      const guarded =
+        predicate === undefined ? null : keepNullStructs(useExactNames(before, predicate), schema, release);
       const updated = await commits.commit(async () => native.update(guarded, updates));
       const outcome = { rowsUpdated: updated.rowsUpdated };
       let { version } = updated;

@@ -5,8 +5,8 @@ import { NeedsTwoCommits, planRecomputation } from '../computed/recompute.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
 import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
-import { refuseAmbiguousNames } from '../workarounds/ambiguous-names.ts';
-import { expressionsOf, refuseCrossReferences } from '../workarounds/cross-references.ts';
+import { useExactNames } from '../workarounds/exact-names.ts';
+import { mapExpressions, refuseCrossReferences } from '../workarounds/cross-references.ts';
 import { keepNullStructs } from '../workarounds/filtered-scans.ts';
 import { toAssignmentTree, toColumnUpdates } from './assignments.ts';
 import type { Assignment, AssignmentTree } from './assignments.ts';
@@ -67,12 +67,11 @@ async function prepareUpdate(
   table: OpenTable,
   update: TreeUpdate,
 ): Promise<() => Promise<Committed<UpdatedRows>>> {
-  const { predicate } = update;
   const schema = await table.schema();
-  const expressions = [...update.tree.values()].flatMap((node) => [...expressionsOf(node)]);
-  refuseAmbiguousNames(schema, [predicate, ...expressions]);
-  refuseCrossReferences(update.tree, schema);
-  const { tree, after } = planRecomputation(update.tree, schema, sqlLimits);
+  const predicate = useExactNames(schema, update.predicate);
+  const assigned = mapExpressions(update.tree, (expression) => useExactNames(schema, expression));
+  refuseCrossReferences(assigned, schema);
+  const { tree, after } = planRecomputation(assigned, schema, sqlLimits);
   if (after.length > 0) throw new NeedsTwoCommits();
   const columns = toColumnUpdates(tree, schema);
   const guarded = predicate === undefined ? null : keepNullStructs(predicate, schema, release);

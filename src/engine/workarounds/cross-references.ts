@@ -2,7 +2,7 @@ import { invalidInput } from '../../errors/service-error.ts';
 import { quotePath, sqlFieldReference } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Schema } from '../../model/schema.ts';
-import { findReferences, referredColumns } from '../computed/references.ts';
+import { findReferences, referredColumns, replaceReferences } from '../computed/references.ts';
 import type { Assignment, AssignmentNode, AssignmentTree } from '../updates/assignments.ts';
 
 /*
@@ -51,25 +51,21 @@ export function refuseCrossReferences(tree: AssignmentTree, schema: Schema): voi
 
 /** The same assignments, whose expressions read the copies of other columns. A column still reads itself. */
 export function readCopies(tree: AssignmentTree, copies: ReadonlyMap<string, string>, schema: Schema): AssignmentTree {
-  return new Map([...tree].map(([column, node]) => [column, rewrite(node)]));
-
-  function rewrite(node: AssignmentNode): AssignmentNode {
-    if (node.kind === 'value') return { kind: 'value', expression: rename(node.expression, copies, schema) };
-    return { kind: 'fields', fields: new Map([...node.fields].map(([name, child]) => [name, rewrite(child)])) };
-  }
+  return mapExpressions(tree, (expression) =>
+    replaceReferences(expression, schema, ({ column }) => {
+      const copy = column === undefined ? undefined : copies.get(column);
+      return copy === undefined ? undefined : sqlFieldReference([copy]);
+    }),
+  );
 }
 
-function rename(expression: GuardedSql, copies: ReadonlyMap<string, string>, schema: Schema): GuardedSql {
-  let renamed = '';
-  let end = 0;
-  for (const { column, token } of findReferences(expression, schema)) {
-    const copy = column === undefined ? undefined : copies.get(column);
-    if (copy === undefined) continue;
-    renamed += expression.slice(end, token.start) + sqlFieldReference([copy]);
-    end = token.end;
+export function mapExpressions(tree: AssignmentTree, map: (expression: GuardedSql) => GuardedSql): AssignmentTree {
+  return new Map([...tree].map(([name, node]) => [name, mapNode(node)]));
+
+  function mapNode(node: AssignmentNode): AssignmentNode {
+    if (node.kind === 'value') return { kind: 'value', expression: map(node.expression) };
+    return { kind: 'fields', fields: new Map([...node.fields].map(([name, child]) => [name, mapNode(child)])) };
   }
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Guarded before; only names were replaced by names.
-  return (renamed + expression.slice(end)) as GuardedSql;
 }
 
 export function* expressionsOf(node: AssignmentNode): Generator<GuardedSql> {

@@ -1,9 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
+import { TimestampMillisecond } from 'apache-arrow';
 import type { Answer } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
-import { Int32, streamOf } from '../contract-tables.ts';
+import { Int32, Struct, optional, streamOf } from '../contract-tables.ts';
 import { assertRefused, badRequest, columnNotFound } from '../refusal.ts';
 
 let server: ContractServer;
@@ -93,4 +94,64 @@ test('paths of fields are case-sensitive', async () => {
   assertRefused(await send('query', { k: 1, columns: { column_names: ['other'] } }), columnNotFound);
   assertRefused(await send('drop_columns', { columns: ['other'] }), columnNotFound);
   assertRefused(await send('create_index', { column: 'other', index_type: 'BTREE' }), columnNotFound);
+});
+
+/** Columns whose names are words of SQL in another case. */
+const WORDS = ['Day', 'Date', 'Int', 'Null', 'True', 'And', 'Abs', 'From', 'Interval', 'Zone', 'Is', 'Now', 'Array'];
+
+const mixed = (): Uint8Array => {
+  const column = (...values: readonly number[]) => ({ type: new Int32(), values });
+  const words = WORDS.map((word) => [word, column(1, 2)] as const);
+  const moment = { type: new TimestampMillisecond(), values: [0, 86_400_000] };
+  const point = { type: new Struct([optional('X', new Int32())]), values: [{ X: 1 }, { X: 2 }] };
+  return streamOf({ id: column(1, 2), a: column(-1, 1), moment, point, ...Object.fromEntries(words) });
+};
+
+test('a bare name in another case is found in calls and arithmetic as in comparisons', async () => {
+  const table = await server.table({ stream: mixed() });
+  const { at } = table;
+  const send = async (operation: string, body: object) => {
+    const answer = await server.admin.post(`${at}/${operation}`, body, { accept: 'application/json' });
+    assert.equal(answer.status, 200, `${JSON.stringify(body)}: ${answer.text}`);
+    return answer.json;
+  };
+  const { rows } = await send('query', { filter: 'abs(A) > 0', columns: { column_aliases: { x: 'coalesce(A, 1)' } } });
+  assert.deepEqual(rows, [{ x: -1 }, { x: 1 }]);
+  assert.equal(await send('count_rows', { predicate: 'A + ID = 3 AND POINT.X = 2' }), 1);
+  await send('add_columns', { new_columns: [{ name: 'double', computed: 'A * 2' }] });
+  await send('add_columns', { new_columns: [{ name: 'sum', expression: 'A + ID' }] });
+  await send('update', { updates: [['a', 'A + 10']], predicate: 'abs(ID) = 2' });
+  await send('update', {
+    updates: [
+      ['a', 'ID + 0'],
+      ['id', 'A + 0'],
+    ],
+    predicate: 'abs(ID) = 1',
+  });
+  assert.equal((await server.admin.arrow(`${at}/insert`, mixed())).status, 200);
+  await send('update', { updates: [['sum', 'DOUBLE + 0']], predicate: 'DOUBLE = 22' });
+  await send('delete', { predicate: 'abs(A) = 1 AND abs(ID) = 1 AND DOUBLE IS NOT NULL AND sum IS NULL' });
+  const found = (await server.rows(table)).map(({ id, a, double, sum }) => [id, a, double, sum]);
+  found.sort(([, one], [, other]) => Number(one) - Number(other));
+  assert.deepEqual(found, [
+    [-1, 1, 2, 0],
+    [2, 1, 2, null],
+    [2, 11, 22, 22],
+  ]);
+});
+
+test('words of SQL are never taken for columns that are called like them in another case', async () => {
+  const { at } = await server.table({ stream: mixed() });
+  const count = async (predicate: string) => server.admin.post(`${at}/count_rows`, { predicate });
+  for (const [predicate, rows] of [
+    ["moment = date '1970-01-02' AND abs(A) = 1", 1],
+    ["date_part('DAY', MOMENT) = DAY", 2],
+    ['CAST(A AS int) = 1 AND A::INT = int - 1', 1],
+    ['A IS NOT null AND (A > 0) = TRUE AND abs(ABS) > 1', 1],
+    ['abs(A) IN (1, NULL) AND A NOT IN (5) OR NOT A BETWEEN 5 AND 6', 2],
+    ['make_array(A, 1)[1] = abs(A) and DATE = 2', 1],
+  ] as const) {
+    const answer = await count(predicate);
+    assert.deepEqual([answer.status, answer.json], [200, rows], `${predicate}: ${answer.text}`);
+  }
 });
