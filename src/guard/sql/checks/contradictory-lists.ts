@@ -4,7 +4,7 @@ import { refuseAt } from '../refusal.ts';
 import { isSymbol, isWord, splitItems } from '../tokenizer.ts';
 import type { SqlToken } from '../tokenizer.ts';
 
-const TWO_LISTS = /\bin\b[^]*\bin\b/i;
+const TWO_LISTS = /\b(?:in|or)\b[^]*\b(?:in|or)\b/i;
 const NOT_CALLED = new Set(['AND', 'OR', 'NOT', 'IN', 'BETWEEN', 'LIKE', 'ILIKE']);
 const CASTS = new Set(['CAST', 'TRY_CAST']);
 
@@ -12,7 +12,7 @@ const CASTS = new Set(['CAST', 'TRY_CAST']);
  * Refuses two lists for one value that contradict each other, such as `a IN (1) AND a IN (2)`, or together always hold,
  * such as `a NOT IN (1) OR a NOT IN (2)`. The engine's optimizer replaces them with "false" and "true" even where the
  * value is null, and would select, change or delete rows that the condition does not select. It also merges other lists
- * into one, and loses their nulls: `a IN (1) AND a NOT IN (2, NULL)` would be `a IN (1)`.
+ * into one, and loses their nulls: `a IN (1) AND a NOT IN (2, NULL)` would be `a IN (1)`. `(a = 1 OR a = 2)` is a list.
  */
 export function refuseContradictoryLists(text: string, tokens: readonly SqlToken[], isFilter: boolean): void {
   if (!TWO_LISTS.test(text)) return;
@@ -86,7 +86,9 @@ function findLists(tokens: readonly SqlToken[]): readonly List[] {
       const isGroup = isSymbol(token, '(') && !isCalled(tokens[at - 1]);
       level = { ...atStart, bracket: at, isGroup, valueStart: at + 1 };
     } else if (isSymbol(token, ')') || isSymbol(token, ']')) {
+      const list = level.isGroup ? readEqualities(tokens.slice(level.bracket + 1, at)) : undefined;
       level = levels.pop() ?? level;
+      if (list !== undefined) lists.push({ ...list, isNegated: false, levels: [...levels, level] });
     } else if (isWord(token, 'IN')) {
       const isNegated = isWord(tokens[at - 1], 'NOT');
       const operand = nameOperand(tokens.slice(level.valueStart, isNegated ? at - 1 : at));
@@ -99,6 +101,38 @@ function findLists(tokens: readonly SqlToken[]): readonly List[] {
     }
   }
   return lists;
+}
+
+/** Equalities of one value with literals, joined by OR. */
+function readEqualities(tokens: readonly SqlToken[]): Pick<List, 'offset' | 'operand' | 'items'> | undefined {
+  const [first] = tokens;
+  if (first === undefined || !tokens.some((token) => isWord(token, 'OR'))) return undefined;
+  const texts = new Set<string>();
+  const operands = new Set<string>();
+  let start = 0;
+  for (let at = 0; at <= tokens.length; at += 1) {
+    if (at < tokens.length && !isWord(tokens[at], 'OR')) continue;
+    const equals = tokens.findIndex(
+      (token, index) => index >= start && (isSymbol(token, '=') || isSymbol(token, '==')),
+    );
+    const sides = [tokens.slice(start, equals), tokens.slice(equals + 1, at)];
+    const literal = sides.find((side) => side.length > 0 && side.every(isLiteralPart));
+    const operand = sides.find((side) => side !== literal && side.every(isNamePart));
+    if (equals === -1 || literal === undefined || operand === undefined) return undefined;
+    texts.add(literal.map(({ text }) => text).join(' '));
+    operands.add(nameOperand(operand));
+    start = at + 1;
+  }
+  const [operand = ''] = operands;
+  return operands.size === 1 ? { offset: first.start, operand, items: () => ({ texts, mayBeNull: false }) } : undefined;
+}
+
+function isLiteralPart({ kind, text }: SqlToken): boolean {
+  return kind === 'string' || kind === 'number' || kind === 'hex' || text === '-';
+}
+
+function isNamePart({ kind, text }: SqlToken): boolean {
+  return kind === 'quoted-name' || kind === 'word' || text === '.';
 }
 
 /** How a token that ends a value changes the position; `undefined` for all others. */

@@ -16,6 +16,9 @@ const OPPOSED = [
   'big NOT IN (1) OR big::BIGINT NOT IN (2)',
   'big + 1 NOT IN (1) OR big + 1 NOT IN (2)',
   '(big IN (1) AND big IN (2)) IS NULL',
+  'NOT ((big = 1 OR big = 2) AND (big = 3 OR 4 = big))',
+  'NOT ((big = 1 OR big = 2) AND big IN (3, 4))',
+  '((p.a = -1 OR p.a = 2) AND p.a NOT IN (- 1, 2, 3)) IS NULL',
   'coalesce(big IN (1) AND big IN (2), TRUE)',
 ];
 
@@ -30,6 +33,8 @@ const NULLABLE = [
   'NOT (big IN (1, NULL) AND big IN (1, 2))',
   'NOT (big IN (7, NULL)) AND big IN (1, 2)',
   '(big IN (1, 2) AND big IN (2, NULL)) IS NULL',
+  '(big = 1 OR big = 2) AND big NOT IN (7, NULL)',
+  'big NOT IN (1, NULL) OR NOT (big = 1 OR big = 2)',
 ];
 
 /** What people write, whose lists the engine joins rightly. */
@@ -47,6 +52,11 @@ const SOUND = [
   'big NOT IN (1, NULL) OR big IN (1, 2)',
   'big NOT IN (1, NULL) AND big NOT IN (2)',
   "big IN (1, -2) AND big NOT IN (7, 2) AND name IN ('a') AND name NOT IN ('b')",
+  'NOT ((big = 1 OR big = 2) AND (big = 2 OR big = 3))',
+  'NOT ((big = 1 OR big = 2) AND (big = 3 OR id = 3))',
+  'NOT ((big = 1 OR big = 2) OR (big = 3 OR big = 4))',
+  'NOT (big = 1 AND big = 2)',
+  '(big = 1000 OR big = 2000) AND big NOT IN (7, 8)',
   'flag IN (TRUE) AND flag NOT IN (FALSE)',
 ];
 
