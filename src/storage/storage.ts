@@ -69,6 +69,8 @@ export interface Storage {
   openCloneFolder(location: TableLocation): CloneFolder;
   /** Removes all files of a table that no catalog knows. Nothing there is fine. */
   removeFolder(location: TableLocation): Promise<void>;
+  /** Removes the files of a branch, its versions first. Those of other branches stay, also where they lie below it. */
+  removeBranch(location: TableLocation, branch: string, others: readonly string[]): Promise<void>;
   removeManifests(paths: readonly string[]): Promise<void>;
   /** In bytes. `undefined`: no such file. */
   measureManifest(path: string): Promise<number | undefined>;

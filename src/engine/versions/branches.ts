@@ -6,9 +6,9 @@ import type { TableLocation, TableState } from '../../model/table.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeBranches } from '../native/native.ts';
 import type { OpenTables } from '../tables/open-tables.ts';
-import { listTagTargets, namesWithin } from './tags.ts';
+import { ALWAYS, listTagTargets, namesWithin } from './tags.ts';
 import { requireKept } from './removals.ts';
-import type { NameWindow, Pin } from './tags.ts';
+import type { Confirm, NameWindow, Pin } from './tags.ts';
 import { readVersions } from './version-list.ts';
 
 export function createBranches(tables: OpenTables) {
@@ -32,7 +32,8 @@ export function createBranches(tables: OpenTables) {
         }),
       );
     },
-    createBranch: async (source: TableState, name: string) => createBranch(tables, source, name),
+    createBranch: async (source: TableState, name: string, confirm = ALWAYS) =>
+      createBranch(tables, source, name, confirm),
     removeBranch: async (location: TableLocation, name: string) => removeBranch(tables, location, name),
   };
 }
@@ -49,15 +50,22 @@ export async function listBranchForks(tables: OpenTables, location: TableLocatio
 }
 
 /** Starts at a state of the same table, and returns its version: the first version of the branch has the same number. */
-async function createBranch(tables: OpenTables, source: TableState, name: string): Promise<number> {
-  return useBranches(tables, source.location, async (branches) => {
+async function createBranch(tables: OpenTables, source: TableState, name: string, confirm: Confirm): Promise<number> {
+  const { location } = source;
+  return useBranches(tables, location, async (branches) => {
     // The engine would write into an existing branch, and then fail with a message that does not say why.
-    if (name === MAIN_BRANCH || Object.hasOwn(await branches.list(), name)) {
+    const others = Object.keys(await branches.list());
+    if (name === MAIN_BRANCH || others.includes(name)) {
       throw new ServiceError('TableBranchAlreadyExists', `The branch ${quoteForMessage(name)} already exists.`);
     }
     // It would also leave an unfinished branch behind when the source is missing.
     const version = await tables.usePrivate(source, async (table) => table.version());
     await requireKept(tables, source, version);
+    // What a deletion has left that was killed, or an earlier release.
+    if ((await tables.findLatestVersion({ location, branch: name })) !== undefined) {
+      await confirm();
+      await tables.storages.of(location.root).removeBranch(location, name, others);
+    }
     const branch = await branches.create(name, source.branch ?? null, version);
     branch.close();
     return version;
@@ -74,6 +82,9 @@ async function removeBranch(tables: OpenTables, location: TableLocation, name: s
     if (!Object.hasOwn(found, name)) throw branchNotFound(name);
     await refuseTagged(tables, location, name);
     await branches.delete(name);
+    // The engine keeps its files where another branch lies below it, and would open it as before.
+    const below = Object.keys(found).filter((other) => other.startsWith(`${name}/`));
+    if (below.length > 0) await tables.storages.of(location.root).removeBranch(location, name, below);
     return found[name]?.parentVersion ?? 0;
   });
 }

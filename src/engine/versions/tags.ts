@@ -28,9 +28,9 @@ export interface NameWindow {
 }
 
 /** Called right before a change that may be late on an object store; throws when another node owns the table by now. */
-type Confirm = () => Promise<void>;
+export type Confirm = () => Promise<void>;
 
-const ALWAYS: Confirm = async () => {};
+export const ALWAYS: Confirm = async () => {};
 
 export function createTags(tables: OpenTables) {
   return {

@@ -39,8 +39,8 @@ export const createBranch = defineTableOperation({
     const { table, body } = request;
     const branch = guardNewBranchName(body.name);
     const source = toTableState(table, { branch: body.from_branch, version: body.from_version });
-    return runChange(request, services, async () => {
-      return { version: await services.engine.versions.createBranch(source, branch), branch };
+    return runChange(request, services, async (confirm) => {
+      return { version: await services.engine.versions.createBranch(source, branch, confirm), branch };
     });
   },
 });

@@ -36,6 +36,14 @@ export function branchPath(branch: string | undefined): string | undefined {
   return isPlain ? `tree/${branch}` : undefined;
 }
 
+/** What a branch has for itself. The versions come first: without them it is no table. Other branches may lie below it. */
+export function branchFolders(branch: string, others: readonly string[]): readonly string[] {
+  const folder = branchPath(branch);
+  const isOfOther = (name: string) => others.some((other) => `${other}/`.startsWith(`${branch}/${name}/`));
+  if (folder === undefined || folder === '') return [];
+  return [VERSIONS, ...DATA_FOLDERS].filter((name) => !isOfOther(name)).map((name) => `${folder}/${name}`);
+}
+
 /** Of a file below a branch, as `branchPath` gives it. */
 export function joinPath(folder: string, path: string): string {
   return folder === '' ? path : `${folder}/${path}`;

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs';
 import { readFile, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import type { TableLocation } from '../../model/table.ts';
-import { manifestPath, readRef, refPath } from '../format/layout.ts';
+import { branchFolders, manifestPath, readRef, refPath } from '../format/layout.ts';
 import { commitEmpty, replaceSchemaMetadata } from '../next-commit.ts';
 import type { RefFile, Storage } from '../storage.ts';
 import { measureFolder, sweepUnfinished } from '../sync/folder-tree.ts';
@@ -57,6 +57,11 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
     readRefFile: async (location, kind, name) => readRefFile(join(folderOf(location), refPath(kind, name))),
     openCloneFolder: (location) => createLocalCloneFolder(folderOf(location)),
     removeFolder: async (location) => rm(folderOf(location), { recursive: true, force: true }),
+    async removeBranch(location, branch, others) {
+      for (const folder of branchFolders(branch, others)) {
+        await rm(join(folderOf(location), folder), { recursive: true, force: true });
+      }
+    },
     removeManifests,
     measureManifest,
     measureTable: async (location) => measureFolder(folderOf(location)),

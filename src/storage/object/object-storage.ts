@@ -3,7 +3,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { locationUri } from '../../model/table.ts';
 import type { TableLocation } from '../../model/table.ts';
 import { readLastFragment, readVersionSize } from '../format/commit.ts';
-import { branchPath, manifestPath, manifestPathLike, readRef, refPath } from '../format/layout.ts';
+import { branchFolders, branchPath, manifestPath, manifestPathLike, readRef, refPath } from '../format/layout.ts';
 import { requireOwnFiles } from '../format/manifest.ts';
 import { encodeRestoreTransaction, encodeRestoredManifest, transactionFileName } from '../format/next-manifest.ts';
 import { readRowLayout } from '../format/row-layout.ts';
@@ -71,6 +71,9 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
     openTag: async (location, name) => openTag(store, pathOf(location), name),
     openCloneFolder: (location) => createObjectCloneFolder(store, { ...base, path: pathOf(location) }),
     removeFolder: async (location) => removePrefix(store, pathOf(location)),
+    async removeBranch(location, branch, others) {
+      for (const folder of branchFolders(branch, others)) await removePrefix(store, joinKey(pathOf(location), folder));
+    },
     removeManifests: async (paths) => store.remove(paths.map((path) => parseAddress(path).path)),
     measureManifest: async (path) => store.measure(parseAddress(path).path),
     async measureTable(location) {

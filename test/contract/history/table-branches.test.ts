@@ -241,6 +241,35 @@ suite('a branch that is deleted', () => {
     await done(table, 'branches/delete', { name: 'team/one' });
     assert.equal(await withPrice(table, 3, 'team/one/a'), 4);
   });
+
+  test('is gone in all respects, also if the name of another lies below its own', async () => {
+    const table = await pricedTable();
+    for (const name of ['team', 'team/one']) await done(table, 'branches/create', { name, from_version: 2 });
+    for (const branch of ['team', 'team/one'])
+      await updated(server.admin, table, { updates: [['price', '20']], branch });
+    await done(table, 'branches/delete', { name: 'team' });
+    assertRefused(await ask(table, 'describe', { branch: 'team' }), NO_BRANCH);
+    assertRefused(await ask(table, 'count_rows', { branch: 'team', version: 2 }), NO_BRANCH);
+    assertRefused(await ask(table, 'update', { updates: [['price', '1']], branch: 'team' }), NO_BRANCH);
+    assertRefused(await server.admin.arrow(`${table.at}/insert?branch=team`, sampleStream(1)), NO_BRANCH);
+    assertRefused(await ask(table, 'tags/create', { tag: 'old', branch: 'team', version: 3 }), NO_BRANCH);
+    assertRefused(await ask(table, 'branches/delete', { name: 'team' }), NO_BRANCH);
+    await done(table, 'branches/create', { name: 'team', from_version: 1 });
+    assert.equal(await withPrice(table, 20, 'team'), 0);
+    assert.equal((await ask(table, 'count_rows', { branch: 'team' })).json, 4);
+    await done(table, 'branches/delete', { name: 'team' });
+    assert.equal(await withPrice(table, 20, 'team/one'), 4);
+  });
+
+  test('can be created again after its deletion was interrupted', async () => {
+    const table = await pricedTable();
+    for (const name of ['team', 'team/one']) await done(table, 'branches/create', { name });
+    // The engine removes it from the list of branches, and no more.
+    await (await (await server.embedded(table)).branches()).delete('team');
+    await done(table, 'branches/create', { name: 'team', from_version: 2 });
+    assert.equal(await withPrice(table, 2, 'team'), 4);
+    assert.equal(await withPrice(table, 3, 'team/one'), 4);
+  });
 });
 
 suite('the list of branches', () => {

@@ -68,6 +68,18 @@ for (const kind of ['path', 'address', 'object store'] as const) {
       for (const { createdAtSeconds } of branches) assert.ok(Math.abs(createdAtSeconds - Date.now() / 1000) < 600);
       assert.equal(await versions.removeBranch(location, 'two/three'), 2);
     });
+
+    test('a deleted branch is gone, and those whose names lie below its own are not', async (t) => {
+      const { versions, location, latest } = await openScene(t, kind);
+      const below = ['one/two', 'one/data', 'one/data/three'];
+      for (const name of ['one', ...below]) await versions.createBranch(latest, name);
+      await versions.removeBranch(location, 'one');
+      await assert.rejects(versions.list({ ...latest, branch: 'one' }), { kind: 'TableBranchNotFound' });
+      for (const branch of below) assert.equal((await versions.list({ ...latest, branch })).length, 1);
+      assert.equal(await versions.createBranch({ ...latest, version: 1 }, 'one'), 1);
+      assert.equal((await versions.list({ ...latest, branch: 'one' }))[0]?.version, 1);
+      for (const branch of below) assert.equal((await versions.list({ ...latest, branch })).length, 1);
+    });
   });
 }
 
