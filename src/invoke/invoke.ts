@@ -14,7 +14,10 @@ import { checkDeclared } from '../operations/tables/declared-tables.ts';
 import { resolveTarget } from './target.ts';
 
 /** The input of an operation, decoded from an HTTP request or built by another front end. */
-export interface Input extends Omit<OperationRequest, 'caller' | 'write' | 'table' | 'path' | 'namespace'> {
+export interface Input extends Omit<
+  OperationRequest,
+  'caller' | 'write' | 'branchId' | 'table' | 'path' | 'namespace'
+> {
   /** On the clock of `performance.now`: the catalog is seen as it was then, or later. */
   readonly arrivedAt: number;
   /** Decoded by `decodeBody`; empty where there is none. */
@@ -52,9 +55,11 @@ export async function invoke(
   // Data that another program wrote are checked before the engine reads them.
   const isUnchecked = resolved.table?.isDeclared === true && operation.ignoresData === undefined;
   const target = isUnchecked ? { ...resolved, table: await checkDeclared(resolved.table, services) } : resolved;
-  const write = readWriteRequest(operation, caller, input, target.table?.id);
-  const request = { ...(isWrite(operation) ? withoutMainBranch(input) : input), ...target, caller, write };
   if (changesTables(operation)) writeGate.requireOpen(input.database?.root);
+  const named = isWrite(operation) ? withoutMainBranch(input) : input;
+  const branchId = isWrite(operation) ? await findBranchId(target.table, named, services) : undefined;
+  const write = readWriteRequest(operation, caller, input, [target.table?.id, branchId]);
+  const request = { ...named, ...target, caller, write, branchId };
   refuseIgnoredCondition(operation, input);
   const begun = changesTables(operation) ? services.sizeQuotas.begin(request, readReplacement(request)) : undefined;
   const sized = begun && (await begun);
@@ -66,6 +71,18 @@ export async function invoke(
   } finally {
     await sized?.end();
   }
+}
+
+/** Of the branch that a write names. `undefined` for the main one. */
+async function findBranchId(
+  table: TableRecord | undefined,
+  { body, query }: Pick<Input, 'body' | 'query'>,
+  { engine }: Services,
+): Promise<string | undefined> {
+  const branch = body['branch'] ?? query['branch'];
+  // A table that is only declared has no branches: the operation refuses it.
+  if (table === undefined || table.isDeclared === true || typeof branch !== 'string') return undefined;
+  return engine.versions.identifyBranch(table.location, branch);
 }
 
 /** A create replaces the data of a table, a registration the table itself. */
@@ -127,7 +144,7 @@ function readWriteRequest(
   operation: Operation,
   caller: Caller,
   input: Input,
-  tableId: string | undefined,
+  target: TargetIds,
 ): RequestFacts['write'] {
   const { header, requestId, signal } = input;
   let digest: string | undefined;
@@ -137,7 +154,7 @@ function readWriteRequest(
     requestId,
     key: isWrite(operation) ? readKey(header('idempotency-key')) : undefined,
     expectedVersion: operation.usesPipeline === true ? readExpectedVersion(header('if-match')) : undefined,
-    digest: () => (digest ??= digestRequest(operation, caller, input, tableId)),
+    digest: () => (digest ??= digestRequest(operation, caller, input, target)),
     signal,
   };
 }
@@ -151,12 +168,15 @@ function refuseIgnoredCondition(operation: Operation, { header }: Input): void {
   );
 }
 
-/** Equal digests mean equal requests. The table's id is included, because a table can be dropped and created again. */
-function digestRequest(operation: Operation, caller: Caller, input: Input, tableId: string | undefined): string {
+type TargetIds = readonly [table: string | undefined, branch: string | undefined];
+
+/** Equal digests mean equal requests. Tables and branches are included by id: they can be removed and created again. */
+function digestRequest(operation: Operation, caller: Caller, input: Input, [table, branch]: TargetIds): string {
   const { address, database, header, body, streamDigest } = input;
   const content = operation.body.kind === 'arrow' ? streamDigest?.() : JSON.stringify(body);
   if (content === undefined) throw new Error('The body of the request was not hashed.');
-  const parts = [caller.id, database?.id, tableId, operation.id, address, header('if-match'), content];
+  const target = branch === undefined ? table : [table, branch];
+  const parts = [caller.id, database?.id, target, operation.id, address, header('if-match'), content];
   return hash('sha256', JSON.stringify(parts), 'base64url');
 }
 

@@ -40,6 +40,8 @@ export interface RequestFacts {
   readonly signal: () => AbortSignal;
   /** The identity of the request, if it writes. */
   readonly write: WriteRequest;
+  /** Identifies the branch that a write names, if it names one: another branch of the same name has another. */
+  readonly branchId?: string | undefined;
 }
 
 export type QueryValues = Readonly<Record<string, string | undefined>>;

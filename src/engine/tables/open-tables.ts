@@ -21,7 +21,7 @@ const REFRESH_FAILURES_MAX = 3;
 /** A handle may be closed, or outdated by a table that was created again, before it can be used. */
 const HANDLES_TRIED_MAX = 20;
 /** The longest name of a folder; the storage fails when it is asked for a longer one. */
-const BRANCH_LENGTH_MAX = 255;
+export const BRANCH_LENGTH_MAX = 255;
 
 const MISSING: ReadonlySet<string> = new Set(['TableNotFound', 'TableBranchNotFound']);
 

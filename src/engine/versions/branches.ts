@@ -5,6 +5,7 @@ import { MAIN_BRANCH } from '../../model/table.ts';
 import type { TableLocation, TableState } from '../../model/table.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeBranches } from '../native/native.ts';
+import { BRANCH_LENGTH_MAX } from '../tables/open-tables.ts';
 import type { OpenTables } from '../tables/open-tables.ts';
 import { ALWAYS, listTagTargets, namesWithin } from './tags.ts';
 import { requireKept } from './removals.ts';
@@ -32,6 +33,7 @@ export function createBranches(tables: OpenTables) {
         }),
       );
     },
+    identifyBranch: async (location: TableLocation, name: string) => identifyBranch(tables, location, name),
     createBranch: async (source: TableState, name: string, confirm = ALWAYS) =>
       createBranch(tables, source, name, confirm),
     removeBranch: async (location: TableLocation, name: string) => removeBranch(tables, location, name),
@@ -47,6 +49,19 @@ export async function listBranchForks(tables: OpenTables, location: TableLocatio
     branch: parentBranch ?? undefined,
     version: parentVersion,
   }));
+}
+
+/** Differs for another branch that is created under the same name. Refuses a branch that does not exist. */
+async function identifyBranch(tables: OpenTables, location: TableLocation, name: string): Promise<string> {
+  if (Buffer.byteLength(name) > BRANCH_LENGTH_MAX) throw branchNotFound(name);
+  const file = await tables.storages.of(location.root).readRefFile(location, 'branches', name);
+  if (file !== undefined) return JSON.stringify([file['identifier'], file['createAt']]);
+  const listed = await useBranches(tables, location, async (branches) => branches.list());
+  if (Object.hasOwn(listed, name)) return JSON.stringify(listed[name]);
+  // Refuses what is no name of a branch.
+  await tables.usePrivate({ location, branch: name }, async () => {});
+  // An interrupted deletion may have left its files.
+  throw branchNotFound(name);
 }
 
 /** Starts at a state of the same table, and returns its version: the first version of the branch has the same number. */

@@ -43,11 +43,11 @@ export const createMultipartWrite = defineTableOperation({
   permission: 'write',
   query: BranchQuery,
   replies: [json(UploadReply, 'The id of the upload.')],
-  async run({ table, query, caller }, services) {
+  async run({ table, query, caller, branchId }, services) {
     const target = readTarget(table, query);
-    // Refuses a branch that does not exist.
+    // Refuses a table without data.
     await services.engine.describeTable({ ...target, version: undefined });
-    const upload_id = await services.writes.uploads.begin({ owner: caller.id, target });
+    const upload_id = await services.writes.uploads.begin({ owner: caller.id, target, branchId });
     return objectReply<typeof UploadReply>({ upload_id });
   },
 });
@@ -106,8 +106,8 @@ function operationName(mode: InsertMode): string {
   return mode === 'append' ? 'insert_into_table' : 'overwrite_table';
 }
 
-function readUpload({ table, caller, query }: TableRequest): UploadKey {
+function readUpload({ table, caller, query, branchId }: TableRequest): UploadKey {
   const id = query['upload_id'];
   if (id === undefined) throw invalidInput('The query parameter upload_id is missing.');
-  return { id, owner: caller.id, target: readTarget(table, query) };
+  return { id, owner: caller.id, target: readTarget(table, query), branchId };
 }

@@ -10,11 +10,13 @@ import type { WriteResult } from '../write.ts';
 import type { InsertMode, Inserts, RowsWrite, UploadPart } from './inserts.ts';
 import type { Spool } from './spool.ts';
 
-/** An upload as its sender names it. That of another caller, or for another table, looks like one that is not there. */
+/** An upload as its sender names it. That of another caller, table or branch looks like one that is not there. */
 export interface UploadKey {
   readonly id: string;
   readonly owner: string;
   readonly target: WriteTarget;
+  /** Absent for the main branch. */
+  readonly branchId?: string | undefined;
 }
 
 export interface PartOptions {
@@ -37,7 +39,7 @@ export interface UploadSettings {
 
 interface Session {
   readonly owner: string;
-  readonly tableKey: string;
+  readonly target: string;
   readonly parts: Map<string, UploadPart>;
   state: 'open' | 'completing' | 'completed' | 'aborted';
   /** Not known before its first part. */
@@ -61,7 +63,8 @@ export class Uploads {
   }
 
   /** Gives the id of the upload. */
-  async begin({ owner, target }: Omit<UploadKey, 'id'>): Promise<string> {
+  async begin(key: Omit<UploadKey, 'id'>): Promise<string> {
+    const { owner } = key;
     await this.expire();
     const { limits, now } = this.#settings;
     const { uploadSessionsMax, uploadSessionsPerCallerMax } = limits;
@@ -71,8 +74,14 @@ export class Uploads {
     if (running.length >= uploadSessionsMax) throw tooMany(`${running.length} uploads`);
     this.#forgetEnded(owner);
     const id = randomUUID();
-    const tableKey = branchKey(target.location, target.branch);
-    this.#sessions.set(id, { owner, tableKey, parts: new Map(), state: 'open', arriving: 0, touchedAt: now() });
+    this.#sessions.set(id, {
+      owner,
+      target: targetKey(key),
+      parts: new Map(),
+      state: 'open',
+      arriving: 0,
+      touchedAt: now(),
+    });
     return id;
   }
 
@@ -202,10 +211,9 @@ export class Uploads {
     throw invalidInput(`The upload started with the mode ${mode}; all of its parts must use that mode.`);
   }
 
-  #find({ id, owner, target }: UploadKey): Session | undefined {
-    const session = this.#sessions.get(id);
-    const isTheirs = session?.owner === owner && session.tableKey === branchKey(target.location, target.branch);
-    return isTheirs ? session : undefined;
+  #find(key: UploadKey): Session | undefined {
+    const session = this.#sessions.get(key.id);
+    return session?.owner === key.owner && session.target === targetKey(key) ? session : undefined;
   }
 
   #require(key: UploadKey): Session {
@@ -218,6 +226,10 @@ export class Uploads {
     session.touchedAt = this.#settings.now();
     return session;
   }
+}
+
+function targetKey({ target, branchId = '' }: Omit<UploadKey, 'id'>): string {
+  return `${branchKey(target.location, target.branch)}\u0000${branchId}`;
 }
 
 function isEnded({ state }: Session): boolean {

@@ -203,6 +203,19 @@ suite('a multipart write is refused', () => {
     await step(table, 'abort', { upload_id });
   });
 
+  test('at a branch that was deleted and created again since', async () => {
+    const table = await server.table({ stream: sampleStream(2) });
+    const change = async (what: string) => server.admin.post(`${table.at}/branches/${what}`, { name: 'trial' });
+    await change('create');
+    const upload = { branch: 'trial', upload_id: await begin(table, { branch: 'trial' }) };
+    assert.equal((await part(table, upload)).status, 200);
+    await change('delete');
+    assertRefused(await part(table, upload), { status: 404, code: CODE.branchNotFound });
+    await change('create');
+    assertRefused(await part(table, upload), badRequest(/no such upload/));
+    assertRefused(await step(table, 'complete', upload), badRequest(/no such upload/));
+  });
+
   test('without a credential, without the permission, where the table is hidden, absent or has no such branch', async () => {
     const table = await server.table({ stream: sampleStream(2) });
     for (const name of ['create', 'complete', 'abort'] as const) {

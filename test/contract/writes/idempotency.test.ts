@@ -145,6 +145,22 @@ suite('Idempotency-Key', () => {
     assert.match(other.json.detail, /Idempotency-Key was used for another request/);
   });
 
+  test('a branch that was deleted and created again does not get the answer of the former one', async () => {
+    const table = await server.table({ stream: sampleStream(3) });
+    const once = { 'idempotency-key': table.id };
+    const insert = async () => server.admin.arrow(`${table.at}/insert?branch=b`, sampleStream(1), once);
+    const change = async (what: string) => server.admin.post(`${table.at}/branches/${what}`, { name: 'b' });
+    await change('create');
+    assert.equal((await insert()).status, 200);
+    assert.equal((await insert()).headers.get('idempotency-replayed'), 'true');
+    await change('delete');
+    assert.equal((await insert()).status, 404);
+    await change('create');
+    const again = await insert();
+    assert.equal(again.status, 400, again.text);
+    assert.match(again.json.detail, /Idempotency-Key was used for another request/);
+  });
+
   test('of many at once with one key, one is carried out and all are answered', async () => {
     const table = await server.table({ stream: sampleStream(3) });
     const sent = Array.from({ length: 6 }, async () => increment(table, { 'idempotency-key': 'at once' }));

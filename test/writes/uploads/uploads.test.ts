@@ -189,6 +189,7 @@ test('that of another caller, table or branch looks like none', async () => {
     { ...key, id: 'nothing' },
     { ...key, owner: 'bob' },
     { ...key, target: { ...TARGET, branch: 'trial' } },
+    { ...key, branchId: 'created again' },
     { ...key, target: { ...TARGET, location: { ...PLACE, directory: 'other' } } },
   ];
   for (const other of others) {
