@@ -6,7 +6,7 @@ import { isObjectRoot } from '../../model/table.ts';
 import type { Submission } from '../../storage/storage.ts';
 import { engineCall, retryConflicts } from '../native/engine-errors.ts';
 import type { EngineParts } from '../parts.ts';
-import type { WriteTarget } from '../tables/table-handle.ts';
+import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
 import type { MergeSource } from '../workarounds/merge-index.ts';
 import { useExactNames } from '../workarounds/exact-names.ts';
 import { findIndexes } from '../workarounds/branch-indexes.ts';
@@ -89,15 +89,48 @@ function planDelete(predicate: GuardedSql): CommitPlan<{ readonly rowsDeleted: n
   };
 }
 
-function planRestore({ tables, limits }: EngineParts, target: WriteTarget, version: number): CommitPlan<object> {
+/** What the latest version has, and the restored one has not. */
+interface RestoreLosses {
+  readonly columns: readonly string[];
+  /** `undefined`: not all indexes could be read. */
+  readonly indexes: readonly string[] | undefined;
+}
+
+function planRestore({ tables, limits }: EngineParts, target: WriteTarget, version: number): CommitPlan<RestoreLosses> {
   const isExact = isObjectRoot(target.location.root);
-  return planChange(['restore'], async (table) => {
-    await requireKept(tables, target, version);
-    const base = isExact ? await table.version() : undefined;
-    const restore = async () => tables.restoreVersion(target, version, base);
-    // After a conflict an exact one begins again from the newest version, if this process still owns the table.
-    return async () => ({ version: await retryConflicts(isExact ? 1 : limits.writeAttemptsMax, restore) });
-  });
+  return {
+    kinds: ['restore'],
+    async prepare(table) {
+      await requireKept(tables, target, version);
+      const base = isExact ? await table.version() : undefined;
+      const losses = await tables.usePrivate({ ...target, version }, async (restored) => findLosses(table, restored));
+      const restore = async () => tables.restoreVersion(target, version, base);
+      return {
+        expected: losses,
+        async commit() {
+          // After a conflict an exact one begins again from the newest version, if this process still owns the table.
+          const restored = await engineCall(async () => retryConflicts(isExact ? 1 : limits.writeAttemptsMax, restore));
+          table.forget();
+          return { version: restored, outcome: losses };
+        },
+      };
+    },
+  };
+}
+
+async function findLosses(latest: OpenTable, restored: OpenTable): Promise<RestoreLosses> {
+  const columns = namesWithout((await latest.schema()).fields, (await restored.schema()).fields);
+  const [indexes, kept] = await Promise.all(
+    [latest, restored].map(async ({ native }) => native.listIndices().catch(() => undefined)),
+  );
+  return { columns, indexes: indexes && kept && namesWithout(indexes, kept) };
+}
+
+type Named = readonly { readonly name: string }[];
+
+function namesWithout(all: Named, kept: Named): readonly string[] {
+  const names = new Set(kept.map(({ name }) => name));
+  return all.map(({ name }) => name).filter((name) => !names.has(name));
 }
 
 function planDropIndex(name: string): CommitPlan<object> {

@@ -77,30 +77,14 @@ export const restoreTable = defineTableOperation({
     const plan = services.engine.commits.restore({ location: table.location, branch: body.branch }, body.version);
     const restored = { location: table.location, branch: undefined, version: body.version };
     const growth = async () => ({ ...(await services.engine.versions.size(restored)), replacesAll: true });
-    // What is missing is refused by the write itself, unless it is a replay.
-    const fields = await findLosses(table, body, services).catch(() => ({}));
-    const kept = { rule: { from: 'values', fields }, toFields: () => fields } as const;
-    return runWrite(request, services, { branch: body.branch, plan, growth, ...kept });
+    return runWrite(request, services, {
+      branch: body.branch,
+      plan,
+      growth,
+      toFields: ({ indexes, columns }) => ({ removed_indexes: indexes, removed_columns: columns }),
+    });
   },
 });
-
-/** What the latest version has, and the one that is restored has not. */
-async function findLosses(table: TableRecord, { version, branch }: RestoreTableBody, { engine }: Services) {
-  const [latest, restored] = [toTableState(table, { branch }), toTableState(table, { branch, version })];
-  const [indexes, keptIndexes] = [await engine.indexes.list(latest), await engine.indexes.list(restored)];
-  const [columns, keptColumns] = [await engine.describeTable(latest), await engine.describeTable(restored)];
-  return {
-    removed_indexes: namesWithout(indexes, keptIndexes),
-    removed_columns: namesWithout(columns.schema.fields, keptColumns.schema.fields),
-  };
-}
-
-type Named = readonly { readonly name: string }[];
-
-function namesWithout(all: Named, kept: Named): readonly string[] {
-  const names = new Set(kept.map(({ name }) => name));
-  return all.map(({ name }) => name).filter((name) => !names.has(name));
-}
 
 export const deleteVersions = defineTableOperation({
   id: 'batch_delete_table_versions',

@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer } from '../../support/client.ts';
+import { eventually } from '../../support/eventually.ts';
 import { ContractServer, updated } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
 import { Int32, count, streamOf } from '../contract-tables.ts';
@@ -60,6 +61,20 @@ suite('restoring a version', () => {
       listed.json.indexes.map((index: any) => index.index_name),
       ['price_idx'],
     );
+  });
+
+  test('names the columns that it takes away, also where the indexes cannot be listed', async () => {
+    const table = await server.table({ stream: sampleStream(4) });
+    await server.admin.post(`${table.at}/create_index`, { column: 'name', index_type: 'FTS' });
+    await eventually(async () => (await server.admin.post(`${table.at}/index/list`, {})).json.indexes.length === 1);
+    await server.admin.post(`${table.at}/branches/create`, { name: 'one' });
+    await server.admin.post(`${table.at}/branches/create`, { name: 'two', from_branch: 'one' });
+    const branch = 'two';
+    assert.equal((await server.admin.post(`${table.at}/index/list`, { branch })).status, 406);
+    const { version } = (await server.admin.post(`${table.at}/describe`, { branch })).json;
+    await server.admin.post(`${table.at}/add_columns`, { branch, new_columns: [{ name: 'z', expression: 'id' }] });
+    const restored = (await restore(table, { version, branch })).json;
+    assert.deepEqual([restored.removed_indexes, restored.removed_columns], [undefined, ['z']]);
   });
 
   test('of a branch leaves the main one as it is', async () => {

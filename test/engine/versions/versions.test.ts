@@ -10,6 +10,7 @@ import { commitPlan, openTestEngine, toStream } from '../test-engine.ts';
 import { toItems } from '../sample-tables.ts';
 
 interface Scene {
+  readonly engine: Engine;
   readonly versions: Engine['versions'];
   readonly location: TableLocation;
   readonly latest: TableState;
@@ -27,7 +28,7 @@ async function openScene(t: TestContext, kind: Kind, options: Record<string, str
   await engine.createTable(location, await toStream(toItems(3)), options);
   const target = { location, branch: undefined };
   await commitPlan(engine, target, engine.commits.restore(target, 1));
-  return { versions: engine.versions, location, latest: { location, branch: undefined, version: undefined } };
+  return { engine, versions: engine.versions, location, latest: { location, branch: undefined, version: undefined } };
 }
 
 const ALL = { after: undefined, limit: undefined };
@@ -82,6 +83,18 @@ for (const kind of ['path', 'address', 'object store'] as const) {
     });
   });
 }
+
+test('a restore that waited names what it takes from the version that it follows', async (t) => {
+  const { engine, location } = await openScene(t, 'path');
+  const target = { location, branch: undefined };
+  const restore = engine.commits.restore(target, 1);
+  await commitPlan(
+    engine,
+    target,
+    engine.commits.addColumns([{ kind: 'null', name: 'late', type: { kind: 'utf8', layout: 'plain' } }], 10),
+  );
+  assert.deepEqual(await commitPlan(engine, target, restore), { version: 4, columns: ['late'], indexes: [] });
+});
 
 test('reports sizes of manifests and removes versions', async (t) => {
   for (const kind of ['path', 'address'] as const) {
