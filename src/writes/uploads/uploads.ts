@@ -42,10 +42,10 @@ interface Session {
   readonly target: string;
   readonly parts: Map<string, UploadPart>;
   state: 'open' | 'completing' | 'completed' | 'aborted';
-  /** Not known before its first part. */
-  mode?: InsertMode;
-  /** Parts that are being received. */
-  arriving: number;
+  /** Of its parts; `undefined` while it has none. */
+  mode: InsertMode | undefined;
+  /** The names of parts that are being received. */
+  readonly arriving: string[];
   touchedAt: number;
   outcome?: Promise<WriteResult> | undefined;
 }
@@ -79,7 +79,8 @@ export class Uploads {
       target: targetKey(key),
       parts: new Map(),
       state: 'open',
-      arriving: 0,
+      mode: undefined,
+      arriving: [],
       touchedAt: now(),
     });
     return id;
@@ -93,21 +94,24 @@ export class Uploads {
     const { inserts, spool, now } = this.#settings;
     const session = this.#require(key);
     if (session.state !== 'open') throw notOpen(session.state);
-    this.#requireAcceptable(session, options);
+    const name = options.name ?? randomUUID();
+    this.#requireAcceptable(session, name, options.mode);
     session.mode = options.mode;
-    session.arriving += 1;
+    session.arriving.push(name);
     let part: UploadPart;
     try {
       part = await inserts.receivePart({ target: key.target, caller: key.owner }, await open(), options.mode);
+    } catch (error) {
+      if (session.parts.size === 0 && session.arriving.length === 1) session.mode = undefined;
+      throw error;
     } finally {
-      session.arriving -= 1;
+      session.arriving.splice(session.arriving.indexOf(name), 1);
       session.touchedAt = now();
     }
     if (session.state !== 'open') {
       await spool.remove(part.chunks);
       throw notOpen(session.state);
     }
-    const name = options.name ?? randomUUID();
     const replaced = session.parts.get(name);
     session.parts.set(name, part);
     if (replaced !== undefined) await spool.remove(replaced.chunks);
@@ -130,8 +134,8 @@ export class Uploads {
     const session = this.#require(key);
     if (session.outcome !== undefined) return session.outcome;
     if (session.state !== 'open') throw notOpen(session.state);
-    if (session.arriving > 0) {
-      const message = `${session.arriving} parts of the upload are still being received.`;
+    if (session.arriving.length > 0) {
+      const message = `${session.arriving.length} parts of the upload are still being received.`;
       throw invalidInput(message, 'Complete it after all parts have been acknowledged.');
     }
     session.state = 'completing';
@@ -152,7 +156,7 @@ export class Uploads {
   async expire(): Promise<void> {
     const oldest = this.#settings.now() - this.#settings.limits.uploadIdleSeconds * 1000;
     for (const [id, session] of this.#sessions) {
-      if (session.touchedAt > oldest || session.arriving > 0 || session.state === 'completing') continue;
+      if (session.touchedAt > oldest || session.arriving.length > 0 || session.state === 'completing') continue;
       session.state = session.state === 'open' ? 'aborted' : session.state;
       this.#sessions.delete(id);
       await this.#empty(session);
@@ -199,15 +203,15 @@ export class Uploads {
     await this.#settings.spool.remove(chunks);
   }
 
-  #requireAcceptable({ parts, arriving, mode }: Session, options: PartOptions): void {
+  #requireAcceptable({ parts, arriving, mode }: Session, name: string, givenMode: InsertMode): void {
     const { uploadPartsMax } = this.#settings.limits;
-    if (parts.size + arriving >= uploadPartsMax) {
+    if (new Set([...parts.keys(), ...arriving, name]).size > uploadPartsMax) {
       throw invalidInput(
         `An upload can have at most ${formatCount(uploadPartsMax)} parts.`,
         'Send fewer, larger parts.',
       );
     }
-    if (mode === undefined || mode === options.mode) return;
+    if (mode === undefined || mode === givenMode) return;
     throw invalidInput(`The upload started with the mode ${mode}; all of its parts must use that mode.`);
   }
 

@@ -172,6 +172,23 @@ test('a part that fails leaves the upload as it was', async () => {
   assert.deepEqual(inserted.paths, [[]]);
 });
 
+test('a part that fails does not decide the mode, unless another is arriving', async () => {
+  const { uploads, begin } = openUploads();
+  const key = await begin();
+  const overwrite = { mode: 'overwrite', name: undefined } as const;
+  const failure = new Error('the sender went away');
+  const fail = async () => uploads.addPart(key, async () => Promise.reject(failure), overwrite);
+  await assert.rejects(fail(), failure);
+  assert.equal(uploads.modeOf(key), 'append');
+  const open = async (): Promise<CheckedStream> => {
+    await assert.rejects(fail(), failure);
+    assert.equal(uploads.modeOf(key), 'overwrite');
+    throw failure;
+  };
+  await assert.rejects(uploads.addPart(key, open, overwrite), failure);
+  await uploads.addPart(key, async () => stream('one'), APPEND);
+});
+
 test('a part that comes again under its name replaces the first', async () => {
   const { uploads, begin, discarded, inserted } = openUploads();
   const key = await begin();
@@ -218,11 +235,12 @@ test('uploads and parts have bounds', async () => {
   const key = await begin();
   await begin();
   await assert.rejects(begin(), refusal('ServiceUnavailable'));
-  for (const name of ['a', 'b', 'c']) await uploads.addPart(key, async () => stream(name), APPEND);
+  for (const name of ['a', 'b', 'c']) await uploads.addPart(key, async () => stream(name), { mode: 'append', name });
   await assert.rejects(
     uploads.addPart(key, async () => stream('d'), APPEND),
     refusal('InvalidInput', /3 parts/),
   );
+  await uploads.addPart(key, async () => stream('a again'), { mode: 'append', name: 'a' });
   await uploads.abort(key);
   await begin();
 });
