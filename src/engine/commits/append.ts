@@ -8,11 +8,12 @@ import type { Schema } from '../../model/schema.ts';
 import { addComputed } from '../computed/compute-columns.ts';
 import { requireRowsFit } from '../computed/definitions.ts';
 import type { ComputedColumn } from '../computed/definitions.ts';
-import { RowsMissing, engineCall, retryConflicts, storeRows } from '../native/engine-errors.ts';
+import { RowsMissing, engineCall, isCastRefusal, retryConflicts, storeRows } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
 import { readSchema, readVersion, toOpenTable } from '../tables/table-handle.ts';
 import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
+import { findMisfit } from './schema-fit.ts';
 import type { CommitGroup, CommitPlan, MultiCommitPlan, PreparedCommit } from './commit-plan.ts';
 
 export interface AppendedRows {
@@ -84,7 +85,8 @@ async function prepareAppend<Outcome>(
   table: OpenTable,
   { schema, rows, outcome, toFile }: Append<Outcome>,
 ): Promise<PreparedCommit<Outcome>> {
-  const computed = requireRowsFit(parts, schema, await table.schema());
+  const tableSchema = await table.schema();
+  const computed = requireRowsFit(parts, schema, tableSchema);
   const isPlain = computed.length === 0 || rows === 0;
   const whole = isPlain ? undefined : await addComputed(parts, table, { schema, file: toFile() }, computed);
   return {
@@ -94,13 +96,20 @@ async function prepareAppend<Outcome>(
     async commit() {
       // Nothing to add is no commit: the engine would refuse it, or commit a version.
       if (rows === 0) return { version: await table.version(), outcome };
-      const { version } = await storeRows(async () =>
-        engineCall(async () => table.native.add(whole?.file ?? toFile(), 'append')),
-      );
+      const { version } = await storeRows(async () => addRows(table.native, whole?.file ?? toFile(), tableSchema));
       table.moved(version);
       return { version, outcome };
     },
   };
+}
+
+async function addRows(native: NativeTable, file: Buffer, tableSchema: Schema): Promise<{ readonly version: number }> {
+  try {
+    return await engineCall(async () => native.add(file, 'append'));
+  } catch (error) {
+    if (!isCastRefusal(error)) throw error;
+    throw findMisfit(readFileSchema(file), tableSchema, error) ?? error;
+  }
 }
 
 export interface LongAppendData {
@@ -119,18 +128,19 @@ export function planLongAppend(
 ): MultiCommitPlan<AppendedRows> {
   const { tables, limits } = parts;
   let native: NativeTable | undefined;
+  let schema: Schema = { fields: [], metadata: new Map() };
   let computed: readonly ComputedColumn[] = [];
   let before = { version: 0, rows: 0 };
   const toWholeFile = async ({ file }: ArrowChunk): Promise<Buffer> => {
     if (computed.length === 0 || native === undefined) return file;
-    const schema = readFileSchema(file);
-    return (await addComputed(parts, toOpenTable(native, undefined), { schema, file }, computed)).file;
+    const rows = { schema: readFileSchema(file), file };
+    return (await addComputed(parts, toOpenTable(native, undefined), rows, computed)).file;
   };
   return {
     async prepare() {
       const opened = await tables.openPrivate(target);
       native = opened;
-      const schema = await readSchema(opened);
+      schema = await readSchema(opened);
       for (const each of schemas) computed = requireRowsFit(parts, each, schema);
       before = await count(opened);
       return { baseVersion: before.version };
@@ -150,7 +160,7 @@ export function planLongAppend(
         const rows = await writeChunks(source, async (chunk) => {
           if (chunk.rows === 0) return;
           const file = await toWholeFile(chunk);
-          const add = async () => engineCall(async () => opened.add(file, 'append'));
+          const add = async () => addRows(opened, file, schema);
           ({ version } = await retryConflicts(limits.writeAttemptsMax, add));
           commits += 1;
         });

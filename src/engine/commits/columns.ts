@@ -2,7 +2,7 @@ import { readFileSchema } from '../../arrow/schema/schema-reader.ts';
 import { EXTENSION_NAME_KEY, checkColumnName } from '../../arrow/schema/schema-rules.ts';
 import { describeType, formatArrowCast } from '../../arrow/schema/type-name.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
-import { formatFieldPath, quotePath, requireField, sqlString } from '../../model/field-path.ts';
+import { formatFieldPath, quotePath, requireField, resolveField, sqlString } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import { COMPUTED_KEY, childFields, computedText } from '../../model/schema.ts';
@@ -155,6 +155,7 @@ function checkAdditions(columns: readonly { readonly name: string }[], schema: S
 
 function checkAlterations(alterations: readonly ColumnAlteration[], schema: Schema): void {
   refuseDoubled(alterations.map(({ path }) => path));
+  refuseTypesWithRequired(alterations, schema);
   const renamed = new Map<string, string>();
   for (const alteration of alterations) {
     const { path, rename, typeJson } = alteration;
@@ -172,6 +173,18 @@ function checkAlterations(alterations: readonly ColumnAlteration[], schema: Sche
     renamed.set(formatFieldPath(path), rename);
   }
   for (const { path } of alterations) refuseSameNames(schema, path, renamed);
+}
+
+function refuseTypesWithRequired(alterations: readonly ColumnAlteration[], schema: Schema): void {
+  if (alterations.every(({ typeJson }) => typeJson === undefined)) return;
+  const required = alterations.find(
+    ({ path, nullable }) => nullable === false && resolveField(schema, path)?.nullable === true,
+  );
+  if (required === undefined) return;
+  throw invalidInput(
+    `The column ${quotePath(required.path)} cannot become non-nullable in the same request in which a type changes.`,
+    'Send two requests: first the type, then nullable.',
+  );
 }
 
 function checkDrops(paths: readonly FieldPath[], schema: Schema): void {

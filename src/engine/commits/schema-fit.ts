@@ -29,6 +29,22 @@ export function requireKnown(given: readonly Field[], wanted: readonly Field[], 
   }
 }
 
+/** The engine does not say which value it could not convert: it is in one of these columns. `undefined`: in none. */
+export function findMisfit(rows: Schema, table: Schema, cause: unknown): ServiceError | undefined {
+  const byName = new Map(table.fields.map(({ name, type }) => [name, describeType(type)]));
+  const converted = rows.fields.flatMap(({ name, type }) => {
+    const [given, wanted] = [describeType(type.kind === 'dictionary' ? type.value : type), byName.get(name)];
+    return wanted === undefined || wanted === given ? [] : [`${quotePath([name])} (${given} to ${wanted})`];
+  });
+  if (converted.length === 0) return undefined;
+  const hint = 'Send values that the type of the table can hold, or change it with alter_columns.';
+  const message = `A value does not fit the type of its column: ${converted.slice(0, NAMED_MAX).join(' or ')}.`;
+  return new ServiceError('TableSchemaValidationError', message, { hint, cause });
+}
+
+/** More columns would only make the message longer. */
+const NAMED_MAX = 20;
+
 function requireType(given: DataType, wanted: DataType, path: FieldPath): void {
   if (given.kind === 'dictionary') return requireType(given.value, wanted, path);
   if (wanted.kind === 'dictionary') return requireType(given, wanted.value, path);

@@ -108,6 +108,11 @@ export async function retryConflicts<Value>(attemptsMax: number, attempt: () => 
   }
 }
 
+/** Whether the engine could not convert a value. */
+export function isCastRefusal(error: unknown): boolean {
+  return error instanceof ServiceError && findErrorRule(error.cause) === ERROR_RULES.cast;
+}
+
 const MALFORMED_BATCH = 'A record batch of the Arrow stream is malformed.';
 
 /** For work that stores rows. Only the bytes of a batch make the engine panic there: a panic is a malformed batch. */

@@ -238,6 +238,22 @@ suite('alter_columns', () => {
     assert.equal((await fields(made))['id'].nullable, true);
   });
 
+  test('refuses to forbid nulls while a type changes, and says to send two requests', async () => {
+    const made = await server.table({ stream: documentStream(3) });
+    const [type, required] = [{ data_type: { type: 'int64' } }, { nullable: false }];
+    for (const body of [
+      alter({ path: 'id', ...type, ...required }),
+      alter({ path: 'id', ...type }, { path: 'title', ...required }),
+    ]) {
+      const answer = await post(made, 'alter_columns', body);
+      assertRefused(answer, badRequest(/"(id|title)" cannot become non-nullable .* two requests/));
+    }
+    for (const part of [type, required]) await changed(made, 'alter_columns', alter({ path: 'id', ...part }));
+    const { id } = await fields(made);
+    assert.deepEqual([id.type.type, id.nullable], ['int64', false]);
+    await changed(made, 'alter_columns', alter({ path: 'id', data_type: { type: 'int32' }, nullable: true }));
+  });
+
   test('renames nested fields by their path', async () => {
     const made = await server.table({ stream: nestedStream() });
     const body = alter({ path: 'place.`x.y`', rename: 'z' }, { path: 'place.deep.leaf', rename: 'twig' });

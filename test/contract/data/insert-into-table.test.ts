@@ -265,6 +265,18 @@ suite('rows that do not fit', () => {
     }
   });
 
+  test('are a 400 that names the columns whose values were converted, if one is out of range', async () => {
+    const column = (type: DataType, values: readonly unknown[]) => ({ type, values });
+    const ints = { a: column(new Int32(), [1]), b: column(new Int32(), [1]), c: column(new Int32(), [1]) };
+    const table = await server.table({ stream: streamOf(ints) });
+    const [small, large] = [column(new Int64(), [1n]), column(new Int64(), [2n ** 40n])];
+    const one = streamOf({ ...ints, b: large });
+    await assertUnchanged(table, insert(table, one), badRequest(/: "b" \(int64 to int32\)\./, CODE.schema));
+    const two = streamOf({ ...ints, a: small, b: large });
+    const detail = /: "a" \(int64 to int32\) or "b" \(int64 to int32\)\./;
+    await assertUnchanged(table, insert(table, two), badRequest(detail, CODE.schema));
+  });
+
   test('other numbers in lists, vectors and whole decimals are converted', async () => {
     const listOf = (item: DataType): List => new List(optional('item', item));
     const cases: readonly (readonly [DataType, unknown, DataType, unknown, unknown])[] = [

@@ -172,6 +172,19 @@ suite('a multipart write', () => {
     await step(table, 'abort', { upload_id });
   });
 
+  test('with a value that does not fit its column is refused with the name of the column', async () => {
+    const table = await server.table({ stream: sampleStream(2) });
+    const upload_id = await begin(table);
+    for (const id of [1n, 2n ** 40n]) {
+      const answer = await part(table, { upload_id }, streamOf({ id: { type: new Int64(), values: [id] } }));
+      assert.equal(answer.status, 200, answer.text);
+    }
+    const misfit = badRequest(/"id" \(int64 to int32\)/, CODE.schema);
+    assertRefused(await step(table, 'complete', { upload_id }), misfit);
+    assert.equal(await rowCount(table), 2);
+    await step(table, 'abort', { upload_id });
+  });
+
   test('has a bound on its parts', async () => {
     const table = await server.table({ stream: sampleStream(2) });
     const upload_id = await begin(table);
