@@ -79,6 +79,7 @@ export class Writes {
   readonly #inserts: Inserts;
   readonly #spool: Spool;
   readonly #expiry: NodeJS.Timeout;
+  readonly #turns = new Map<string, Promise<unknown>>();
 
   private constructor(settings: WritesSettings, spool: Spool) {
     const { engine, catalog, onStep = () => {}, now } = settings;
@@ -138,6 +139,21 @@ export class Writes {
 
   async run<Outcome>(write: TableWrite<Outcome>): Promise<WriteResult> {
     return this.#pipeline.run(write);
+  }
+
+  /** Runs one at a time for each table: writes that are checked against what those before them have recorded. */
+  async inTurn<Value>(tableId: string, run: () => Promise<Value>): Promise<Value> {
+    const before = this.#turns.get(tableId);
+    const turn = (async () => {
+      await before?.catch(() => {});
+      return run();
+    })();
+    this.#turns.set(tableId, turn);
+    try {
+      return await turn;
+    } finally {
+      if (this.#turns.get(tableId) === turn) this.#turns.delete(tableId);
+    }
   }
 
   /** A write of several commits, visible all at once. */

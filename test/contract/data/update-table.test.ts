@@ -509,6 +509,21 @@ suite('the predicate of an update', () => {
 });
 
 suite('the properties of an update', () => {
+  test('count together with those of updates at the same time', async () => {
+    const table = await server.table();
+    const answers = await Promise.all(
+      count(4).map(async (id) => {
+        const properties = { [`k${id}`]: 'x'.repeat(700_000) };
+        return update(table, { updates: [['price', 'price + 1']], predicate: `id = ${id}`, properties });
+      }),
+    );
+    assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 200, 400, 400]);
+    const refused = answers.filter(({ status }) => status === 400);
+    for (const answer of refused) assertRefused(answer, badRequest(/properties has 2,100,006 bytes in total/));
+    const { properties } = (await server.admin.post(`${table.at}/describe`, {})).json;
+    assert.equal(Object.keys(properties).length, 2);
+  });
+
   test('are stored with the table and returned', async () => {
     const table = await server.table({ query: { properties: '{"a":"1","b":"1"}' } });
     const { json } = await updated(server.admin, table, { updates: [['price', '0']], properties: { b: '2', c: '' } });
@@ -626,9 +641,7 @@ suite('updates of different rows that come at once', () => {
   test('are all applied but the one that is wrong', async () => {
     const table = await counters();
     const answers = await Promise.all(
-      count(ROWS).map(async (id) =>
-        update(table, { updates: [['n', '100 / (id - 17)']], predicate: `id = ${id}`, properties: { last: `${id}` } }),
-      ),
+      count(ROWS).map(async (id) => update(table, { updates: [['n', '100 / (id - 17)']], predicate: `id = ${id}` })),
     );
     for (const [id, answer] of answers.entries()) {
       if (id === 17) assertRefused(answer, badRequest(/divides by zero/));
