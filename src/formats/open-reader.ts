@@ -115,7 +115,8 @@ async function planColumns(
   const findings = source.findings ?? (await findVectors(source, (name) => isDetected(chosen.get(name))));
   const planned = [...source.columns, ...added].flatMap((column) => {
     const choice = chosen.get(column.name);
-    return choice?.skip === true ? [] : [planColumn(column, choice, findings.get(column.name))];
+    const detected = { finding: findings.get(column.name), isTyped: source.findings === undefined };
+    return choice?.skip === true ? [] : [planColumn(column, choice, detected)];
   });
   const names = planned.map(({ field }) => field.name);
   const twice = names.find((name, index) => names.indexOf(name) !== index);
@@ -140,12 +141,19 @@ function addedColumn(choice: ColumnChoice, { known, isOpen }: Known): Field {
   return new Field(choice.source, parseType(choice.type ?? 'utf8'), true);
 }
 
-function planColumn(source: Field, choice: ColumnChoice | undefined, finding: Finding | undefined): PlannedColumn {
+interface Detected {
+  readonly finding: Finding | undefined;
+  /** Whether the file has types. */
+  readonly isTyped: boolean;
+}
+
+function planColumn(source: Field, choice: ColumnChoice | undefined, { finding, isTyped }: Detected): PlannedColumn {
   const { type, reason } = chooseType(source, choice, finding);
   const isSame = type === source.type || util.compareTypes(type, source.type);
   const field = source.clone({ name: choice?.name ?? source.name, type });
-  const convert = type === finding?.type ? detectedConverter(type) : converterFor(type);
-  return { source, field, reason, convert: isSame ? undefined : convert };
+  const isFound = type === finding?.type || type === source.type;
+  const convert = isFound ? detectedConverter(type) : converterFor(type);
+  return { source, field, reason, convert: isSame && isTyped ? undefined : convert };
 }
 
 const AS_IN_FILE = 'as in the file';

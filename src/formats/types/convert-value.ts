@@ -13,15 +13,20 @@ export class ConversionError extends Error {
   override readonly name = 'ConversionError';
 }
 
+interface Rules {
+  /** Whether floats refuse whole numbers whose digits they do not keep. */
+  readonly keepDigits?: boolean;
+}
+
 /** From a value of JSON, or a text of a CSV file, to the form that `buildData` takes for a type. */
-export function converterFor(type: DataType): Convert {
-  const convert = valueConverter(type);
+export function converterFor(type: DataType, rules: Rules = {}): Convert {
+  const convert = valueConverter(type, rules);
   return (value) => (value === null || value === undefined ? null : convert(value));
 }
 
-/** As `converterFor`, for lists that were not chosen to be vectors: whole numbers keep their digits. */
+/** As `converterFor`, for types that were not chosen: whole numbers keep their digits. */
 export function detectedConverter(type: DataType): Convert {
-  const convert = converterFor(type);
+  const convert = converterFor(type, { keepDigits: true });
   const isRounding =
     DataType.isFixedSizeList(type) && DataType.isFloat(type.valueType) && type.valueType.precision === Precision.SINGLE;
   if (!isRounding) return convert;
@@ -43,17 +48,17 @@ export function isRoundedInteger(value: unknown): boolean {
   return !Number.isFinite(float) || BigInt(float) !== integer;
 }
 
-function valueConverter(type: DataType): Convert {
+function valueConverter(type: DataType, rules: Rules): Convert {
   if (DataType.isNull(type)) return (value) => misfit(value, 'null');
   if (DataType.isBool(type)) return toBool;
   if (DataType.isInt(type)) return toInteger(type);
-  if (DataType.isFloat(type)) return toFloat(type);
+  if (DataType.isFloat(type)) return toFloat(type, rules);
   if (DataType.isDecimal(type)) return (value) => toDecimal(value, type);
   if (DataType.isUtf8(type) || DataType.isLargeUtf8(type)) return toText;
   if (DataType.isBinary(type) || DataType.isLargeBinary(type)) return (value) => toBytes(value, undefined);
   if (DataType.isFixedSizeBinary(type)) return (value) => toBytes(value, type.byteWidth);
-  if (DataType.isDictionary(type)) return valueConverter(type.dictionary);
-  return timeConverter(type) ?? nestedConverter(type);
+  if (DataType.isDictionary(type)) return valueConverter(type.dictionary, rules);
+  return timeConverter(type) ?? nestedConverter(type, rules);
 }
 
 function timeConverter(type: DataType): Convert | undefined {
@@ -91,15 +96,15 @@ function countConverter(type: DataType): ((value: unknown) => bigint) | undefine
   return undefined;
 }
 
-function nestedConverter(type: DataType): Convert {
+function nestedConverter(type: DataType, rules: Rules): Convert {
   if (DataType.isFixedSizeList(type) || DataType.isList(type)) {
-    const item = converterFor(type.valueType);
+    const item = converterFor(type.valueType, rules);
     const length = DataType.isFixedSizeList(type) ? type.listSize : undefined;
     return (value) => toItems(fromJsonText(value), length).map((each) => item(each));
   }
-  if (DataType.isStruct(type)) return toStruct(type);
+  if (DataType.isStruct(type)) return toStruct(type, rules);
   if (DataType.isMap(type)) {
-    const [key, value] = [converterFor(type.keyType), converterFor(type.valueType)];
+    const [key, value] = [converterFor(type.keyType, rules), converterFor(type.valueType, rules)];
     return (given) =>
       entriesOf(fromJsonText(given)).map((entry) => ({ key: key(entry['key']), value: value(entry['value']) }));
   }
@@ -146,6 +151,11 @@ function integerOf(value: unknown): bigint | undefined {
   return BigInt(text.trim().replace('+', ''));
 }
 
+/** Whether a whole number has other digits as a float of 64 bits. */
+export function losesDigits(text: string): boolean {
+  return text.length > 15 && String(Number(text)) !== text;
+}
+
 const FLOAT = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
 export const SPECIAL_FLOAT = /^(nan|([+-]?)inf(?:inity)?)$/i;
 
@@ -156,12 +166,15 @@ export function parseFloatText(text: string): number | undefined {
   return special[2] === undefined ? Number.NaN : Number(`${special[2]}Infinity`);
 }
 
-function toFloat(type: Float): Convert {
+function toFloat(type: Float, { keepDigits = false }: Rules): Convert {
   const limit = ROUNDED_TO_INFINITY[type.precision];
   return (value) => {
     const text = value instanceof LosslessNumber ? value.value : value;
     const number = typeof text === 'string' ? parseFloatText(text.trim()) : text;
     if (typeof number !== 'number') return misfit(value, 'a number');
+    if (keepDigits && typeof text === 'string' && losesDigits(text.trim()) && INTEGER.test(text)) {
+      return misfit(value, `a number that ${formatType(type)} does not round`);
+    }
     const isTooLarge = Math.abs(number) >= limit && Number.isFinite(number);
     return isTooLarge ? misfit(value, `a number in the range of ${formatType(type)}`) : number;
   };
@@ -218,8 +231,8 @@ function dayOfMidnight(text: string): number | undefined {
   return isMidnight ? Number(parsed.seconds) / SECONDS_PER_DAY : undefined;
 }
 
-function toStruct(type: Struct): Convert {
-  const converters = new Map(type.children.map((child) => [child.name, converterFor(child.type)]));
+function toStruct(type: Struct, rules: Rules): Convert {
+  const converters = new Map(type.children.map((child) => [child.name, converterFor(child.type, rules)]));
   return (given) => {
     const value = fromJsonText(given);
     if (!isJsonObject(value)) return misfit(given, 'an object');

@@ -2,12 +2,15 @@ import * as arrow from 'apache-arrow';
 import { LosslessNumber } from 'lossless-json';
 import type { Finding } from '../format.ts';
 import { isJsonObject, parseExactJson } from '../json/exact-json.ts';
-import { isRoundedInteger, parseFloatText, SPECIAL_FLOAT } from './convert-value.ts';
+import { isRoundedInteger, losesDigits, parseFloatText, SPECIAL_FLOAT } from './convert-value.ts';
 import { parseDate, parseTimestamp, toUnits } from './times.ts';
 import { listOf, vectorOf } from './type-text.ts';
 import { formatCount } from '../../model/value-text.ts';
 
-type Kind = 'bool' | 'integer' | 'float' | 'special' | 'date' | 'timestamp' | 'zoned' | 'text' | 'list' | 'object';
+type NumberKind = 'integer' | 'unsigned' | 'huge' | 'float' | 'special';
+type Kind = NumberKind | 'bool' | 'date' | 'timestamp' | 'zoned' | 'text' | 'list' | 'object';
+
+const NUMBERS: readonly NumberKind[] = ['integer', 'unsigned', 'huge', 'float', 'special'];
 
 /** A leading zero belongs to a code, not to a number. */
 const PLAIN_INTEGER = /^-?(0|[1-9]\d*)$/;
@@ -26,6 +29,8 @@ export class TypeInference {
   private fractionDigits = 0;
   private hasNanoseconds = false;
   private exceedsNanoseconds = false;
+  private hasNegative = false;
+  private floatLosesDigits = false;
   private hasRounded = false;
   private lists = 0;
   private texts = 0;
@@ -43,11 +48,12 @@ export class TypeInference {
   }
 
   type(): arrow.DataType {
-    const isOnly = (...kinds: readonly Kind[]): boolean => [...this.seen].every((kind) => kinds.includes(kind));
+    const isOnly = (...kinds: readonly Kind[]): boolean => this.isOnly(kinds);
     if (this.seen.size === 0) return new arrow.Utf8();
     if (isOnly('bool')) return new arrow.Bool();
     if (isOnly('integer')) return new arrow.Int(true, 64);
-    if (isOnly('integer', 'float', 'special') && !isOnly('special')) return new arrow.Float(arrow.Precision.DOUBLE);
+    if (isOnly('integer', 'unsigned') && !this.hasNegative) return new arrow.Int(false, 64);
+    if (this.isFloat()) return new arrow.Float(arrow.Precision.DOUBLE);
     if (isOnly('date')) return new arrow.Date_(arrow.DateUnit.DAY);
     if (isOnly('timestamp', 'date')) return this.timestampType(null);
     if (isOnly('zoned')) return this.timestampType('UTC');
@@ -77,6 +83,7 @@ export class TypeInference {
       return `lists of ${formatCount(type.listSize)} ${type.listSize === 1 ? 'number' : 'numbers'} each`;
     if (arrow.DataType.isList(type)) return this.lengths.size > 1 ? 'lists of different lengths' : 'lists';
     if (arrow.DataType.isUtf8(type)) {
+      if (this.isOnly(NUMBERS) && !this.isOnly(['special'])) return 'numbers that float64 would round';
       if (this.seen.size > 1) return 'values of different kinds';
       return this.jsonTexts > 0 && this.jsonTexts === this.texts ? 'JSON objects, kept as text' : 'text';
     }
@@ -84,12 +91,34 @@ export class TypeInference {
     return isZoned ? 'ISO timestamps with a zone' : (REASONS[type.typeId] ?? 'values of one kind');
   }
 
+  private isOnly(kinds: readonly Kind[]): boolean {
+    return [...this.seen].every((kind) => kinds.includes(kind));
+  }
+
+  private isFloat(): boolean {
+    const hasFloat = this.seen.has('float') || (this.seen.has('special') && this.seen.size > 1);
+    return hasFloat && this.isOnly(NUMBERS) && !this.floatLosesDigits;
+  }
+
   private kindOf(value: unknown): Kind {
     if (typeof value === 'string') return this.kindOfText(value);
-    if (typeof value === 'number') return Number.isSafeInteger(value) ? 'integer' : 'float';
+    if (typeof value === 'number') return this.kindOfNumber(value);
     if (typeof value === 'boolean') return 'bool';
     if (!(value instanceof LosslessNumber)) return 'object';
-    return PLAIN_INTEGER.test(value.value) && fitsInt64(value.value) ? 'integer' : 'float';
+    return PLAIN_INTEGER.test(value.value) ? this.kindOfInteger(value.value) : 'float';
+  }
+
+  private kindOfNumber(value: number): Kind {
+    if (value < 0) this.hasNegative = true;
+    return Number.isSafeInteger(value) ? 'integer' : 'float';
+  }
+
+  private kindOfInteger(text: string): Kind {
+    if (text.startsWith('-')) this.hasNegative = true;
+    if (losesDigits(text)) this.floatLosesDigits = true;
+    if (fitsInt64(text)) return 'integer';
+    if (this.isText) return 'text';
+    return text.length <= 20 && BigInt.asUintN(64, BigInt(text)) === BigInt(text) ? 'unsigned' : 'huge';
   }
 
   private kindOfText(text: string): Kind {
@@ -100,7 +129,7 @@ export class TypeInference {
     if (isJsonObjectText(text)) this.jsonTexts += 1;
     if (!this.isText) return 'text';
     if (/^(true|false)$/i.test(text)) return 'bool';
-    if (PLAIN_INTEGER.test(text)) return fitsInt64(text) ? 'integer' : 'text';
+    if (PLAIN_INTEGER.test(text)) return this.kindOfInteger(text);
     if (PLAIN_FLOAT.test(text) && parseFloatText(text) !== undefined) return 'float';
     return this.addJsonList(text) ? 'list' : 'text';
   }
