@@ -198,7 +198,7 @@ class Sender {
     const isOverwrite = mode === 'overwrite' && this.state.isCreated !== true;
     // A part that is sent again replaces the one of the same name.
     const query = { upload_id: id, upload_part_id: String(this.#seen), mode: isOverwrite ? mode : 'append' };
-    await withRetries(async () => insertRows(client, table, bytes, { query, signal }));
+    await this.#retry(async () => insertRows(client, table, bytes, { query, signal }));
     await this.#save({ parts: this.#seen, rows: this.state.rows + rows });
   }
 
@@ -214,7 +214,7 @@ class Sender {
       );
       await this.#save({ baseVersion: version, isCreated: true });
     }
-    const upload = await withRetries(async () => createUpload(client, table));
+    const upload = await this.#retry(async () => createUpload(client, table));
     await this.#save({ uploadId: upload.id });
     return upload;
   }
@@ -237,7 +237,7 @@ class Sender {
   }
 
   async #send<Reply>(send: () => Promise<Reply>): Promise<Reply> {
-    const reply = await withRetries(async () =>
+    const reply = await this.#retry(async () =>
       send().catch((error: unknown) => {
         this.#isInDoubt ||= error instanceof ClientError ? error.status >= 500 : !isUnsent(error);
         throw error;
@@ -245,6 +245,10 @@ class Sender {
     );
     this.#isInDoubt = false;
     return reply;
+  }
+
+  async #retry<Reply>(send: () => Promise<Reply>): Promise<Reply> {
+    return withRetries(send, { onWait: this.#target.progress.wait, signal: this.#interrupt.signal });
   }
 
   async #save(change: Partial<ImportState>): Promise<void> {

@@ -1,5 +1,6 @@
 import { formatBytes, formatCount } from '../../plans/format-figure.ts';
 import type { Terminal } from '../command.ts';
+import { visibleText } from '../show/text.ts';
 
 const DRAW_MILLISECONDS = 100;
 const LINE_MILLISECONDS = 10_000;
@@ -49,6 +50,14 @@ export class Progress {
   note(words: string): void {
     this.#terminal.status?.(`${this.#title}  ${words}`);
   }
+
+  /** Until the server can go on. */
+  readonly wait = (seconds: number, reason: string): void => {
+    const { status, err } = this.#terminal;
+    const line = `${this.#title}  waiting ${formatSeconds(seconds)}: ${visibleText(reason)}`;
+    if (status === undefined) err(`${line}\n`);
+    else status(line);
+  };
 
   end(): void {
     this.#terminal.status?.('');

@@ -32,15 +32,22 @@ export const FILE_OPTIONS: readonly Option[] = [
 const ATTEMPTS_MAX = 6;
 const PAUSE_SECONDS_MAX = 30;
 
+interface Retries {
+  readonly onWait: (seconds: number, reason: string) => void;
+  readonly signal?: AbortSignal;
+}
+
 /** Sends a request again, after the pause that the server asks for. */
-export async function withRetries<Reply>(send: () => Promise<Reply>): Promise<Reply> {
+export async function withRetries<Reply>(send: () => Promise<Reply>, { onWait, signal }: Retries): Promise<Reply> {
   for (let attempt = 1; ; attempt += 1) {
     try {
       return await send();
     } catch (error) {
-      const wait = error instanceof ClientError ? error.retryAfterSeconds : undefined;
-      if (wait === undefined || attempt === ATTEMPTS_MAX) throw error;
-      await sleep(Math.min(wait, PAUSE_SECONDS_MAX) * 1000);
+      if (!(error instanceof ClientError) || error.retryAfterSeconds === undefined) throw error;
+      if (attempt === ATTEMPTS_MAX) throw error;
+      const seconds = Math.min(error.retryAfterSeconds, PAUSE_SECONDS_MAX);
+      onWait(seconds, error.message);
+      await sleep(seconds * 1000, undefined, { signal });
     }
   }
 }

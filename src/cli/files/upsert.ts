@@ -160,7 +160,8 @@ async function mergeFiles(session: TableSession, files: readonly InputFile[], ta
   let counts: Counts = { inserted: 0, updated: 0, deleted: 0, version: undefined };
   const send = async ({ bytes }: Part): Promise<void> => {
     const headers = { 'idempotency-key': randomUUID() };
-    const reply = await withRetries(async () => mergeRows(client, table, bytes, { on, query, headers }));
+    const merge = async () => mergeRows(client, table, bytes, { on, query, headers });
+    const reply = await withRetries(merge, { onWait: progress.wait });
     counts = {
       inserted: counts.inserted + (reply.num_inserted_rows ?? 0),
       updated: counts.updated + (reply.num_updated_rows ?? 0),

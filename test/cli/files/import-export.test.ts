@@ -415,6 +415,39 @@ test('Ctrl-C during an import leaves nothing behind, and says so', async (t) => 
   assert.ok(!(await readdir(folder)).some((name) => name.endsWith('.tiltyard-import')));
 });
 
+for (const hasStatus of [true, false]) {
+  test(`an import says why it waits ${hasStatus ? 'in its progress line' : 'on a line'}, and Ctrl-C ends the wait`, async (t) => {
+    const path = await numbersFile(`waiting-${hasStatus}.csv`);
+    const table = `waiting-${hasStatus}`;
+    const proxy = await cuttingProxy(server.url, { busyAt: 'upload_part_id=2' });
+    t.after(() => proxy.close());
+    let stop = (): void => assert.fail('no signal is handled');
+    let shown = '';
+    let err = '';
+    const show = (text: string): void => {
+      if (text.includes('waiting')) {
+        shown += text;
+        stop();
+      }
+    };
+    const { code } = await runCliOn(proxy.url, ['import', path, table, '--batch-rows', '10'], {
+      onInterrupt: (act) => {
+        stop = act;
+        return () => {};
+      },
+      status: hasStatus ? show : undefined,
+      err: (text) => {
+        err += text;
+        if (!hasStatus) show(text);
+      },
+    });
+    assert.equal(code, 130, err);
+    assert.equal(shown, `importing ${table}  waiting 30 s: The disk of the server is full.${hasStatus ? '' : '\n'}`);
+    assert.match(err, /Interrupted\. Nothing was imported\.\n$/);
+    assert.equal((await cli('describe', table)).code, 5);
+  });
+}
+
 interface Cut {
   readonly requests?: number;
   readonly onRequest?: (count: number) => unknown;
@@ -422,12 +455,14 @@ interface Cut {
   readonly inDoubtAt?: string;
   /** The connection is lost before this request reaches the server. */
   readonly unsentAt?: string;
+  /** The server refuses this request for now. */
+  readonly busyAt?: string;
 }
 
 /** Lets some requests through, then loses the reply to one, and passes nothing more on until `reconnect`. */
 async function cuttingProxy(
   target: string,
-  { requests = Number.MAX_SAFE_INTEGER, onRequest, inDoubtAt, unsentAt }: Cut,
+  { requests = Number.MAX_SAFE_INTEGER, onRequest, inDoubtAt, unsentAt, busyAt }: Cut,
 ) {
   let left = requests;
   let isInDoubt = false;
@@ -440,6 +475,11 @@ async function cuttingProxy(
     if (!isBack && unsentAt !== undefined && incoming.url?.includes(unsentAt) === true) left = Math.min(left, -1);
     if (left < 0) {
       incoming.socket.destroy();
+      return;
+    }
+    if (busyAt !== undefined && incoming.url?.includes(busyAt) === true) {
+      incoming.resume();
+      reply.writeHead(503, { 'retry-after': '3600' }).end('{"error":"The disk of the server is full."}');
       return;
     }
     const isLost = left === 0;
