@@ -124,6 +124,23 @@ export async function confirm({ given, terminal }: Session, question: string): P
   return false;
 }
 
+/** `undefined` when a signal to end aborted the work. */
+export async function untilInterrupt<Value>(
+  { onInterrupt }: Terminal,
+  work: (signal: AbortSignal) => Promise<Value>,
+): Promise<Value | undefined> {
+  const interrupt = new AbortController();
+  const unlisten = onInterrupt?.(() => interrupt.abort());
+  try {
+    return await work(interrupt.signal);
+  } catch (error) {
+    if (!interrupt.signal.aborted) throw error;
+    return undefined;
+  } finally {
+    unlisten?.();
+  }
+}
+
 /** Waits for a job and shows its progress. When it fails, prints the reason and the hint, and returns `undefined`. */
 export async function followJob({ client, terminal, isJson }: Session, id: string, name: string, hint?: string) {
   const startedAt = performance.now();

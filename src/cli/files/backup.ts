@@ -17,8 +17,8 @@ import type { NamespacePath, TablePath } from '../../model/identifier.ts';
 import { formatBytes } from '../../plans/format-figure.ts';
 import { readRelease } from '../../release.ts';
 import { defineClientCommand } from '../client-command.ts';
-import { UsageError } from '../command.ts';
-import { showPath } from '../session.ts';
+import { EXIT, UsageError } from '../command.ts';
+import { showPath, untilInterrupt } from '../session.ts';
 import type { Result } from '../session.ts';
 import { countOf } from '../show/text.ts';
 import { writeWhole } from './local-files.ts';
@@ -49,19 +49,25 @@ export const backupCommand = defineClientCommand({
       tables,
     } as const;
     const progress = new Progress(terminal, `backup of ${database}`);
-    for await (const path of listTables(client)) {
-      const kept = earlier?.tables.find((entry) => showPath(entry.path) === showPath(path));
-      const file = join('tables', `${String(tables.length + 1).padStart(6, '0')}.arrows`);
-      const isKept = kept !== undefined && kept.file === file && (await isUnchanged(folder, kept));
-      const entry = isKept ? kept : await saveTable(client, path, { folder, file, progress });
-      if (entry === undefined) terminal.err(`Skipped ${showPath(path)}: it is declared and has no data.\n`);
-      else tables.push(entry);
-      await saveManifest(folder, manifest);
-    }
-    const complete = { ...manifest, complete: true };
-    await saveManifest(folder, complete);
+    const complete = await untilInterrupt(terminal, async (signal) => {
+      for await (const path of listTables(client)) {
+        signal.throwIfAborted();
+        const kept = earlier?.tables.find((entry) => showPath(entry.path) === showPath(path));
+        const file = join('tables', `${String(tables.length + 1).padStart(6, '0')}.arrows`);
+        const isKept = kept !== undefined && kept.file === file && (await isUnchanged(folder, kept));
+        const entry = isKept ? kept : await saveTable(client, path, { folder, file, progress, signal });
+        if (entry === undefined) terminal.err(`Skipped ${showPath(path)}: it is declared and has no data.\n`);
+        else tables.push(entry);
+        await saveManifest(folder, manifest);
+      }
+      const whole = { ...manifest, complete: true };
+      await saveManifest(folder, whole);
+      return whole;
+    });
     progress.end();
-    return report(complete, folder);
+    if (complete !== undefined) return report(complete, folder);
+    terminal.err(`Interrupted. The backup in ${folder} is not complete: continue it with --resume.\n`);
+    return EXIT.interrupted;
   },
 });
 
@@ -95,16 +101,17 @@ interface Target {
   readonly folder: string;
   readonly file: string;
   readonly progress: Progress;
+  readonly signal: AbortSignal;
 }
 
 /** `undefined` for a table that is only declared. */
-async function saveTable(client: ApiClient, path: TablePath, { folder, file, progress }: Target) {
+async function saveTable(client: ApiClient, path: TablePath, { folder, file, progress, signal }: Target) {
   const { version, properties, metadata } = await describeTable(client, path, { load_detailed_metadata: true });
   if (version === undefined) return undefined;
   const rows = await countRows(client, path, { version });
   const hash = createHash('sha256');
   const read = async function* (): AsyncGenerator<Uint8Array> {
-    const reply = await openQuery(client, path, { version });
+    const reply = await openQuery(client, path, { version }, { signal });
     for await (const piece of progress.count(client.bytes(reply))) {
       hash.update(piece);
       yield piece;

@@ -11,7 +11,7 @@ import { EXIT, UsageError } from '../command.ts';
 import { CHOICE_OPTIONS, ORDER_OPTION, readChoice, readOrder } from '../data/query.ts';
 import { readNumber } from '../options.ts';
 import type { Given } from '../options.ts';
-import { STATE_OPTIONS, readState, showPath } from '../session.ts';
+import { STATE_OPTIONS, readState, showPath, untilInterrupt } from '../session.ts';
 import type { TableSession } from '../session.ts';
 import { countOf } from '../show/text.ts';
 import { writeWhole } from './local-files.ts';
@@ -54,13 +54,20 @@ export const exportCommand = defineTableCommand({
     const progress = new Progress(terminal, `exporting ${showPath(table)}`);
     const { filter: predicate, version, branch, k = Number.POSITIVE_INFINITY } = body;
     const rows = Math.min(k, await countRows(client, table, defined({ predicate, version, branch })));
-    const pieces = progress.count(openPieces(session, { body, format, target }));
+    const openCounted = (signal?: AbortSignal) => progress.count(openPieces(session, { body, format, target, signal }));
     if (target === STANDARD_OUTPUT) {
-      for await (const piece of pieces) await terminal.write(piece);
+      for await (const piece of openCounted()) await terminal.write(piece);
       return EXIT.done;
     }
-    await writeWhole(target, pieces);
+    const isDone = await untilInterrupt(terminal, async (signal) => {
+      await writeWhole(target, openCounted(signal));
+      return true;
+    });
     progress.end();
+    if (isDone !== true) {
+      terminal.err('Interrupted. No file was written.\n');
+      return EXIT.interrupted;
+    }
     const { bytes, seconds } = progress;
     const reply = { table: formatPath(table), file: target, format, rows, bytes, seconds };
     const text = `Exported ${countOf(rows, 'row')} to ${target} (${formatBytes(bytes)}) in ${seconds.toFixed(1)} s.\n`;
@@ -79,14 +86,18 @@ interface Wanted {
   readonly body: QueryTableBody;
   readonly format: Format;
   readonly target: string;
+  readonly signal: AbortSignal | undefined;
 }
 
 /** The server sends Arrow and NDJSON; the other formats are written from its Arrow stream. */
-async function* openPieces(session: TableSession, { body, format, target }: Wanted): AsyncGenerator<Uint8Array> {
+async function* openPieces(
+  session: TableSession,
+  { body, format, target, signal }: Wanted,
+): AsyncGenerator<Uint8Array> {
   const { client, table, given } = session;
   const isFile = format === 'arrow' && target !== STANDARD_OUTPUT && !/\.(arrows|stream)$/i.test(target);
   const accept = format === 'ndjson' ? NDJSON : isFile ? ARROW_FILE : ARROW_STREAM;
-  const pieces = client.bytes(await openQuery(client, table, body, { accept }));
+  const pieces = client.bytes(await openQuery(client, table, body, { accept, signal }));
   if (format === 'arrow' || format === 'ndjson') {
     yield* pieces;
     return;

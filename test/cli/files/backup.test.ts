@@ -12,6 +12,7 @@ import { sampleStream } from '../../support/arrow-tables.ts';
 import { runCliOn } from '../../support/run-cli.ts';
 import { ADMIN_KEY, startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
+import { TcpProxy } from '../../support/tcp-proxy.ts';
 
 let server: TestServer;
 let folder: string;
@@ -140,6 +141,33 @@ test('a backup that did not finish goes on, and is not restored before', async (
   assert.equal((await cli('restore', place, 'half')).code, 0);
   assert.equal((await cli('restore', join(folder, 'nothing'), 'half')).code, 2);
   assert.match((await cli('backup', 'no-such', join(folder, 'none'))).err, /no-such/);
+});
+
+test('Ctrl-C during a backup leaves no part of a file, and the backup can go on', async (t) => {
+  const place = join(folder, 'interrupted');
+  const proxy = await TcpProxy.start(Number(new URL(server.url).port));
+  t.after(() => proxy.close());
+  let stop = (): void => assert.fail('no signal is handled');
+  let queries = 0;
+  proxy.onSent = (piece) => {
+    if (!piece.includes('/query')) return;
+    queries += 1;
+    if (queries < 2) return;
+    proxy.pause();
+    stop();
+  };
+  const { code, out, err } = await runCliOn(proxy.url, ['backup', 'default', place], {
+    onInterrupt: (act) => {
+      stop = act;
+      return () => {};
+    },
+  });
+  assert.equal(code, 130, err);
+  assert.equal(out, '');
+  assert.equal(err, `Interrupted. The backup in ${place} is not complete: continue it with --resume.\n`);
+  assert.deepEqual(await readdir(join(place, 'tables')), ['000001.arrows']);
+  assert.equal((await cli('backup', 'default', place, '--resume')).code, 0);
+  assert.equal((await readdir(join(place, 'tables'))).length, 3);
 });
 
 test('indexes come back with what they were built with, and the backup says what will differ', async () => {

@@ -417,15 +417,15 @@ test('Ctrl-C during an import leaves nothing behind, and says so', async (t) => 
 
 for (const hasStatus of [true, false]) {
   test(`an import says why it waits ${hasStatus ? 'in its progress line' : 'on a line'}, and Ctrl-C ends the wait`, async (t) => {
-    const path = await numbersFile(`waiting-${hasStatus}.csv`);
-    const table = `waiting-${hasStatus}`;
+    const path = await numbersFile(`held-${hasStatus}.csv`);
+    const table = `held-${hasStatus}`;
     const proxy = await cuttingProxy(server.url, { busyAt: 'upload_part_id=2' });
     t.after(() => proxy.close());
     let stop = (): void => assert.fail('no signal is handled');
     let shown = '';
     let err = '';
     const show = (text: string): void => {
-      if (text.includes('waiting')) {
+      if (text.includes('waiting 30 s')) {
         shown += text;
         stop();
       }
@@ -448,9 +448,35 @@ for (const hasStatus of [true, false]) {
   });
 }
 
+test('Ctrl-C during an export leaves no file, and says so', async (t) => {
+  await json('import', await numbersFile('to-export.csv'), 'to-export');
+  let stop = (): void => assert.fail('no signal is handled');
+  const proxy = await cuttingProxy(server.url, { stopAt: '/query', onStop: () => stop() });
+  t.after(() => proxy.close());
+  const kept = await file('interrupted.parquet', 'kept');
+  for (const name of ['interrupted.csv', 'interrupted.ndjson', 'interrupted.parquet']) {
+    const argv = ['export', 'to-export', join(folder, name), '--force'];
+    const { code, out, err } = await runCliOn(proxy.url, argv, {
+      onInterrupt: (act) => {
+        stop = act;
+        return () => {};
+      },
+    });
+    assert.deepEqual({ code, out, err }, { code: 130, out: '', err: 'Interrupted. No file was written.\n' });
+  }
+  assert.deepEqual(
+    (await readdir(folder)).filter((name) => name.startsWith('interrupted')),
+    ['interrupted.parquet'],
+  );
+  assert.equal(await readFile(kept, 'utf8'), 'kept');
+});
+
 interface Cut {
   readonly requests?: number;
   readonly onRequest?: (count: number) => unknown;
+  /** The reply to this request stops after its first bytes. */
+  readonly stopAt?: string;
+  readonly onStop?: () => void;
   /** The server says once that the outcome of this request is not known, and goes away. */
   readonly inDoubtAt?: string;
   /** The connection is lost before this request reaches the server. */
@@ -462,7 +488,7 @@ interface Cut {
 /** Lets some requests through, then loses the reply to one, and passes nothing more on until `reconnect`. */
 async function cuttingProxy(
   target: string,
-  { requests = Number.MAX_SAFE_INTEGER, onRequest, inDoubtAt, unsentAt, busyAt }: Cut,
+  { requests = Number.MAX_SAFE_INTEGER, onRequest, inDoubtAt, unsentAt, busyAt, stopAt, onStop }: Cut,
 ) {
   let left = requests;
   let isInDoubt = false;
@@ -501,6 +527,10 @@ async function cuttingProxy(
           return;
         }
         reply.writeHead(answer.statusCode ?? 500, answer.headers);
+        if (stopAt !== undefined && incoming.url?.includes(stopAt) === true) {
+          answer.once('data', (piece: Buffer) => reply.write(piece.subarray(0, 8), onStop));
+          return;
+        }
         answer.pipe(reply);
       },
     );
