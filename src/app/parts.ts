@@ -5,7 +5,7 @@ import { join } from 'node:path';
 import { createAuthenticator } from '../auth/authenticator.ts';
 import { generateApiKey, generateClientSecret } from '../auth/keys/secrets.ts';
 import { generateSigningKey } from '../auth/keys/signing-keys.ts';
-import { findOwnIssuer } from '../config/config.ts';
+import { findOwnIssuer, localUrlOf } from '../config/config.ts';
 import type { Config } from '../config/config.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { createSingleProcess } from '../coordination/coordination.ts';
@@ -205,6 +205,7 @@ async function lockFolders(config: Config, { supervisorPid = process.pid }: Outs
       pid: supervisorPid,
       host: hostname(),
       address: `${config.host}:${config.port}`,
+      url: localUrlOf(config, config),
       startedAt: new Date().toISOString(),
       drainSeconds: limits.http.drainNoticeSeconds + limits.http.drainSeconds,
     },

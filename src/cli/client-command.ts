@@ -67,9 +67,11 @@ export function defineConnectedCommand<Client>(definition: ClientCommand<Client>
         const result = await definition.run(session);
         return typeof result === 'number' ? result : printResult(session, result);
       } catch (error) {
-        const { startAdvice = START_ADVICE, advice } = definition;
+        const { startAdvice, advice } = definition;
         return report(error, session, (failure) =>
-          failure instanceof ConnectionError ? startAdvice : (advice?.(failure) ?? adviceOn(failure, found, given)),
+          failure instanceof ConnectionError
+            ? adviseStart(found, startAdvice)
+            : (advice?.(failure) ?? adviceOn(failure, found, given)),
         );
       } finally {
         await found.close?.();
@@ -110,6 +112,10 @@ function report(error: unknown, session: Session<unknown>, advise: Advise): numb
 }
 
 export const START_ADVICE = 'Start it with "tiltyard serve", or give the address of another one with --server URL.';
+
+export function adviseStart({ origin }: Pick<FoundServer, 'origin'>, startAdvice = START_ADVICE): string {
+  return origin === undefined ? startAdvice : `${origin} ${startAdvice}`;
+}
 
 const NAMESPACE_ADVICE =
   'Run "tiltyard namespace list" to list them, or "tiltyard namespace create NAME" to create one.';

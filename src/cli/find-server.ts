@@ -1,8 +1,10 @@
 import { readFileSync } from 'node:fs';
+import { hostname } from 'node:os';
 import { join } from 'node:path';
 import { ApiClient } from '../client/api-client.ts';
 import type { ClientOptions } from '../client/api-client.ts';
 import { isLoopback } from '../model/address.ts';
+import { isObject, parseJson } from '../model/strict-json.ts';
 import { UsageError } from './command.ts';
 import type { Terminal } from './command.ts';
 import type { Given, Option } from './options.ts';
@@ -11,10 +13,15 @@ const DEFAULT_SERVER = 'http://127.0.0.1:2333';
 const DEFAULT_DATA = 'data';
 export const DEMO_DATA = 'tiltyard-demo';
 const KEY_FILE = 'admin.key';
+const LOCK_HOLDER_FILE = 'server.lock.json';
 
 /** How every command that is a client finds its server. */
 export const SERVER_OPTIONS: readonly Option[] = [
-  { name: 'server', value: 'URL', help: `address of the server (default: TILTYARD_URL, or ${DEFAULT_SERVER})` },
+  {
+    name: 'server',
+    value: 'URL',
+    help: `address of the server (default: TILTYARD_URL, that of ./${DEFAULT_DATA}, or ${DEFAULT_SERVER})`,
+  },
   {
     name: 'key',
     value: 'KEY',
@@ -28,21 +35,65 @@ export interface FoundServer {
   readonly client: ApiClient;
   /** Where the credential came from, for messages; `undefined` when there is none. */
   readonly credential: string | undefined;
+  /** Where the address came from, for when no server answers there. */
+  readonly origin?: string | undefined;
+}
+
+interface FindOptions extends Pick<ClientOptions, 'answerSecondsMax'> {
+  readonly defaultUrl?: string;
 }
 
 export function findServer(
   given: Given,
   { env }: Pick<Terminal, 'env'>,
-  options: Pick<ClientOptions, 'answerSecondsMax'> = {},
+  { defaultUrl = DEFAULT_SERVER, ...options }: FindOptions = {},
 ): FoundServer {
   // An empty variable counts as absent.
   const variable = (name: string): string | undefined => env[name] || undefined;
-  const url = requireUrl(given.value('server') ?? variable('TILTYARD_URL') ?? DEFAULT_SERVER);
   const database = given.value('database') ?? variable('TILTYARD_DATABASE');
   const data = variable('TILTYARD_DATA');
-  const { source, ...credential } =
-    findCredential(given, variable) ?? findKeyFile(data === undefined ? [DEFAULT_DATA, DEMO_DATA] : [data], url);
-  return { client: new ApiClient({ url: url.href, database, ...credential, ...options }), credential: source };
+  const folders = data === undefined ? [DEFAULT_DATA, DEMO_DATA] : [data];
+  const address = given.value('server') ?? variable('TILTYARD_URL');
+  const chosen = findCredential(given, variable);
+  // A secret that was given is not sent to an address that a folder says.
+  const local = address === undefined && chosen === undefined ? findLocalServer(folders) : undefined;
+  const url = requireUrl(address ?? local?.url ?? defaultUrl);
+  const { source, ...credential } = chosen ?? findKeyFile(local === undefined ? folders : [local.folder], url);
+  const client = new ApiClient({ url: url.href, database, ...credential, ...options });
+  return { client, credential: source, origin: local?.origin };
+}
+
+interface LocalServer {
+  readonly folder: string;
+  /** Unless it has stopped, or its folder does not say. */
+  readonly url?: string;
+  readonly origin?: string;
+}
+
+/** Of the folders with a key, the one whose server runs, else the first. */
+function findLocalServer(folders: readonly string[]): LocalServer | undefined {
+  const found = folders.filter((folder) => readIfReadable(join(folder, KEY_FILE)) !== undefined).map(readLocalServer);
+  return found.find(({ url }) => url !== undefined) ?? found[0];
+}
+
+function readLocalServer(folder: string): LocalServer {
+  const file = join(folder, LOCK_HOLDER_FILE);
+  const holder = parseJson(readIfReadable(file) ?? '');
+  const { url, host, pid }: Readonly<Record<string, unknown>> = isObject(holder) ? holder : {};
+  if (typeof url !== 'string' || !URL.canParse(url) || !isLoopback(new URL(url).hostname)) return { folder };
+  // The processes of another host or container are not known here.
+  const isStopped = host === hostname() && typeof pid === 'number' && !isRunning(pid);
+  if (isStopped) return { folder, origin: `The server of ${folder}, at ${url}, has stopped.` };
+  return { folder, url, origin: `The address is from ${file}.` };
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    return process.kill(pid, 0);
+  } catch (error) {
+    // It runs as another user.
+    return error instanceof Error && 'code' in error && error.code === 'EPERM';
+  }
 }
 
 function requireUrl(text: string): URL {
@@ -74,15 +125,20 @@ function findCredential(given: Given, variable: (name: string) => string | undef
 
 /** Only for a server on this machine: the administrator's key is never sent elsewhere unasked. */
 function findKeyFile(folders: readonly string[], url: URL): Credential {
-  if (!isLoopback(url.hostname.replaceAll(/[[\]]/g, ''))) return {};
+  if (!isLoopback(url.hostname)) return {};
   for (const file of folders.map((folder) => join(folder, KEY_FILE))) {
-    try {
-      return { key: requireSecret(file, readFileSync(file, 'utf8')), source: file };
-    } catch (error) {
-      if (error instanceof UsageError) throw error;
-    }
+    const text = readIfReadable(file);
+    if (text !== undefined) return { key: requireSecret(file, text), source: file };
   }
   return {};
+}
+
+function readIfReadable(file: string): string | undefined {
+  try {
+    return readFileSync(file, 'utf8');
+  } catch {
+    return undefined;
+  }
 }
 
 /** Only characters that a header may hold. */

@@ -104,12 +104,20 @@ export const TOKEN_ENDPOINT_PATH = '/oauth';
  * chooses the host, and clients send their secrets to the address in the discovery document.
  */
 export function findOwnIssuer(config: Config): string | undefined {
-  const { auth, host, port, tls, basePath } = config;
+  const { auth, host } = config;
   if (!auth.tokenEndpoint) return undefined;
   if (auth.issuerUrl !== undefined) return auth.issuerUrl;
-  if (!isLoopback(host)) return undefined;
-  const shown = host.includes(':') ? `[${host}]` : host;
-  return `${tls === undefined ? 'http' : 'https'}://${shown}:${port}${basePath}${TOKEN_ENDPOINT_PATH}`;
+  return isLoopback(host) ? `${localUrlOf(config, config)}${TOKEN_ENDPOINT_PATH}` : undefined;
+}
+
+/** For programs on this machine. A server that listens on all addresses also listens on the loopback address. */
+export function localUrlOf({ tls, basePath }: Config, { host, port }: Pick<Config, 'host' | 'port'>): string {
+  const local = isEveryAddress(host) ? '127.0.0.1' : host;
+  return `${tls === undefined ? 'http' : 'https'}://${local.includes(':') ? `[${local}]` : local}:${port}${basePath}`;
+}
+
+export function isEveryAddress(host: string): boolean {
+  return host === '0.0.0.0' || host === '::';
 }
 
 /** One line per setting: name, value, where it came from. Secrets show only that they are set. */

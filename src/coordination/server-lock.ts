@@ -8,13 +8,15 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { tryLockFile } from './file-lock.ts';
 import type { FileLock } from './file-lock.ts';
 
-/** Who holds a lock, for people and for a server that waits for it. */
+/** Who holds a lock, for people, for a server that waits for it, and for commands. */
 interface LockHolder {
   /** Of the process that a signal stops: the supervisor. */
   readonly pid: number;
   readonly host: string;
   /** Where it listens, such as `127.0.0.1:2333`. */
   readonly address: string;
+  /** For commands on this machine, which `cli/find-server.ts` reads. */
+  readonly url?: string;
   readonly startedAt: string;
   readonly state: 'serving' | 'draining';
   /** How long its shutdown may take. */

@@ -1,14 +1,17 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { SERVER_OPTIONS, findServer } from '../../src/cli/find-server.ts';
+import { readArguments } from '../../src/cli/options.ts';
 import { loadConfig } from '../../src/config/load-config.ts';
 import { Client } from '../support/client.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
 import { runCli, runCliOn } from '../support/run-cli.ts';
+import { startServerProcess } from '../support/server-process.ts';
 import { ADMIN_KEY, startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -48,6 +51,45 @@ test('reads a key from a file, and from admin.key in the data folder when the se
   const unreadable = await runCli(['tables', '--key=@/nowhere/key'], { env });
   assert.equal(unreadable.code, 5);
   assert.equal(unreadable.err, 'tiltyard: /nowhere/key does not exist.\n');
+});
+
+test('finds the server of a data folder at its address, and says where that is from', async (t) => {
+  const data = await mkdtemp(join(folder, 'serving-'));
+  const env = { TILTYARD_DATA: data };
+  const serving = await startServerProcess(data, ['--base-path=/lance', '--host=0.0.0.0'], { TILTYARD_ADMIN_KEY: '' });
+  t.after(async () => serving.killAll());
+  const holder = join(data, 'server.lock.json');
+  const { url, pid } = JSON.parse(await readFile(holder, 'utf8'));
+  assert.deepEqual([url, pid], [`${serving.url}/lance`, serving.supervisorPid]);
+  assert.equal((await runCli(['tables'], { env })).code, 0);
+  const doctor = await runCli(['doctor', data]);
+  assert.match(doctor.out, new RegExp(`✓ server +${url} answers\n(.*\n)*✓ key +${data}/admin.key is accepted`));
+  assert.match(
+    (await runCli(['tables', '--server=http://127.0.0.1:9'], { env })).err,
+    /127\.0\.0\.1:9 did not respond/,
+  );
+  const find = (...argv: readonly string[]) => findServer(readArguments(argv, SERVER_OPTIONS), { env });
+  assert.equal(find().client.url, url);
+  const standard = 'http://127.0.0.1:2333';
+  assert.equal(
+    find('--key=secret').client.url,
+    standard,
+    'a key that was given is not sent to the address of a folder',
+  );
+  await serving.killAll();
+  const stopped = find();
+  assert.deepEqual([stopped.client.url, stopped.origin], [standard, `The server of ${data}, at ${url}, has stopped.`]);
+  for (const text of ['', '{', '[]', '{"url":"http://192.0.2.1"}', '{"url":7}']) {
+    await writeFile(holder, text);
+    assert.deepEqual([find().client.url, find().origin], [standard, undefined]);
+  }
+  await writeFile(holder, JSON.stringify({ url: 'http://127.0.0.1:9', pid, host: 'elsewhere' }));
+  const { code, err } = await runCli(['tables'], { env });
+  assert.equal(code, 3);
+  assert.match(
+    err,
+    /:9 did not respond.*\nhint: The address is from \S+server\.lock\.json\. Start it with "tiltyard serve"/,
+  );
 });
 
 test('says how to give a key when there is none, and where a refused one came from', async () => {

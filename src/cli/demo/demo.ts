@@ -2,11 +2,12 @@ import { spawn } from 'node:child_process';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { ApiClient } from '../../client/api-client.ts';
+import { localUrlOf } from '../../config/config.ts';
 import type { Config } from '../../config/config.ts';
 import { requireConfig } from '../command.ts';
 import type { Command, Terminal } from '../command.ts';
 import { DEMO_DATA } from '../find-server.ts';
-import { localUrlOf, runServer } from '../server/serve.ts';
+import { runServer } from '../server/serve.ts';
 import { showPath } from '../session.ts';
 
 export const demoCommand: Command = {

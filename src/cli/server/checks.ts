@@ -7,7 +7,7 @@ import { ClientError, ConnectionError } from '../../client/client-error.ts';
 import type { Config } from '../../config/config.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { formatBytes } from '../../plans/format-figure.ts';
-import { START_ADVICE } from '../client-command.ts';
+import { adviseStart } from '../client-command.ts';
 import type { FoundServer } from '../find-server.ts';
 
 export interface Check {
@@ -116,9 +116,9 @@ async function checkKeyFile({ data }: Config): Promise<Check> {
   return warning('admin.key', 'readable by others', `chmod 600 ${file}`);
 }
 
-export async function checkServer({ client, credential }: FoundServer): Promise<readonly Check[]> {
+export async function checkServer({ client, credential, origin }: FoundServer): Promise<readonly Check[]> {
   let clock = good('clock', '');
-  const server = await checkRequest(good('server', `${client.url} answers`), START_ADVICE, async () => {
+  const server = await checkRequest(good('server', `${client.url} answers`), adviseStart({ origin }), async () => {
     const reply = await client.open('/healthz');
     await reply.body?.cancel();
     clock = checkClock(reply);

@@ -1,3 +1,4 @@
+import { localUrlOf } from '../../config/config.ts';
 import type { Config } from '../../config/config.ts';
 import { EXIT, readConfig, toJsonText } from '../command.ts';
 import type { Command, Terminal } from '../command.ts';
@@ -8,7 +9,6 @@ import type { Given, SplitArguments } from '../options.ts';
 import { paintFor, visibleText } from '../show/text.ts';
 import type { Paint } from '../show/text.ts';
 import type { Check } from './checks.ts';
-import { localUrlOf } from './serve.ts';
 
 export const doctorCommand: Command = {
   words: ['doctor'],
@@ -51,8 +51,9 @@ async function runChecks(given: SplitArguments, terminal: Terminal): Promise<rea
 
 /** Unless another is named, the server that these settings start, with the key in its data folder. */
 function locateServer(given: Given, terminal: Terminal, config: Config | undefined): FoundServer {
-  const own = config === undefined ? {} : { TILTYARD_URL: localUrlOf(config, config), TILTYARD_DATA: config.data };
-  return findServer(given, { ...terminal, env: { ...own, ...terminal.env } });
+  if (config === undefined) return findServer(given, terminal);
+  const env = { TILTYARD_DATA: config.data, ...terminal.env };
+  return findServer(given, { env }, { defaultUrl: localUrlOf(config, config) });
 }
 
 function draw(checks: readonly Check[], paint: Paint): string {

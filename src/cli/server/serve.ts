@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { AppReady } from '../../app.ts';
-import { findOwnIssuer, formatConfig } from '../../config/config.ts';
+import { findOwnIssuer, formatConfig, isEveryAddress, localUrlOf } from '../../config/config.ts';
 import type { Config } from '../../config/config.ts';
 import type { runSupervisor as supervise } from '../../process/supervisor.ts';
 import { WORKER_FILE } from '../../release.ts';
@@ -56,16 +56,6 @@ export const configCommand: Command = {
 };
 
 type Address = Pick<Config, 'host' | 'port'>;
-
-/** For programs on this machine. A server that listens on all addresses also listens on the loopback address. */
-export function localUrlOf({ tls, basePath }: Config, { host, port }: Address): string {
-  const local = isEveryAddress(host) ? '127.0.0.1' : host;
-  return `${tls === undefined ? 'http' : 'https'}://${local.includes(':') ? `[${local}]` : local}:${port}${basePath}`;
-}
-
-function isEveryAddress(host: string): boolean {
-  return host === '0.0.0.0' || host === '::';
-}
 
 function bannerText(config: Config, address: Address, ready: AppReady): string {
   const base = localUrlOf(config, address);
