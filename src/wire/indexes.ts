@@ -11,7 +11,9 @@ export const CreateIndexBody = Shape.requestBody({
     }),
   ),
   name: Shape.optionalText('Name of the index; by default the column followed by `_idx`.'),
-  replace: Shape.optionalFlag('Replace an index of the same name on the same column (`true`, the default) or refuse.'),
+  replace: Shape.optionalFlag(
+    'Replace an index of the same name on the same column (`true`, the default) or refuse. Without `index_type`, an index of another type is never replaced.',
+  ),
   branch: Type.Optional(Shape.Branch),
   distance_type: Shape.optionalText('Vector indexes: `l2`, `cosine`, `dot` or `hamming`.'),
   metric_type: Shape.optionalText('Same as `distance_type`; the name that the LanceDB client uses.'),

@@ -37,7 +37,7 @@ const CREATE_OPTIONS: readonly Option[] = [
   BRANCH_OPTION,
 ];
 
-const CREATE_ABOUT = `Creates an index on a column and waits for it. Without --type, the server looks at the column and says what it chose:
+const CREATE_ABOUT = `Creates an index on a column and waits for it. Without --type, the server looks at the column and says what it chose; it does not replace an index of another type:
   vectors                        IVF_FLAT while the vectors fit into half of the index cache, else IVF_PQ or IVF_HNSW_SQ
   booleans, few distinct values  BITMAP
   text of several words          FTS (full-text search); for shorter text BTREE or BITMAP

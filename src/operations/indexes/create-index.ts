@@ -1,5 +1,7 @@
+import { ServiceError } from '../../errors/service-error.ts';
 import type { EnterPhase } from '../../jobs/jobs.ts';
 import { formatFieldPath } from '../../model/field-path.ts';
+import { quoteForMessage } from '../../model/identifier.ts';
 import type { IndexRequest } from '../../model/index-spec.ts';
 import { isObjectRoot, locationKey } from '../../model/table.ts';
 import type { IndexTuning } from '../../model/tuning/search-tuning.ts';
@@ -9,6 +11,7 @@ import type { Operation, Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { orReport, recordCommit, toCommitEntry } from '../shared/record-commit.ts';
 import { replyToJob } from '../shared/job-reply.ts';
+import { toTableState } from '../shared/table-state.ts';
 import { chooseIndex } from './choose-index.ts';
 import type { ChosenIndex } from './choose-index.ts';
 import { readIndexRequest } from './read-index.ts';
@@ -47,6 +50,7 @@ async function buildIndex(request: CreateIndexRequest, services: Services, kinds
   const index = readIndexRequest({ ...request, body }, kinds, services.limits.index);
   const target = { location: request.table.location, branch };
   await services.engine.indexes.check(target, index);
+  if (chosen !== undefined) await requireSameType(request, services, index);
 
   const job = services.jobs.start(toSubject(request, index, chosen), async (enter) => {
     const startedAt = performance.now();
@@ -68,6 +72,27 @@ async function buildIndex(request: CreateIndexRequest, services: Services, kinds
       ...progress,
       ...result,
     }),
+  );
+}
+
+/** An index of another type may serve other queries: only a request that names the type replaces it. */
+async function requireSameType(
+  { table, body }: CreateIndexRequest,
+  { engine }: Services,
+  { name, spec }: IndexRequest,
+): Promise<void> {
+  const state = toTableState(table, { branch: body.branch });
+  const indexes = await engine.indexes.list(state).catch((error: unknown) => {
+    // The engine cannot list the indexes of some branches.
+    if (error instanceof ServiceError && error.kind === 'Unsupported') return [];
+    throw error;
+  });
+  const same = indexes.find((each) => each.name === name);
+  if (same === undefined || same.type === spec.type) return;
+  throw new ServiceError(
+    'TableIndexAlreadyExists',
+    `The index ${quoteForMessage(name)} of this column has the type ${same.type}; the server chose ${spec.type}.`,
+    { hint: 'Give the type to replace it, or another name.' },
   );
 }
 

@@ -118,6 +118,27 @@ suite('create_index without a type', () => {
     assert.match(text.index_type_reason, /^the texts have at least 1\d\d words on average$/);
   });
 
+  for (const [column, type] of [
+    ['word', 'FTS'],
+    ['id', 'BITMAP'],
+    ['vec', 'IVF_HNSW_SQ'],
+  ] as const) {
+    test(`never replaces a ${type} index by one of the type that the server chooses`, async () => {
+      const made = await server.table({ stream: wideStream() });
+      await created({ column, index_type: type }, made);
+      const { index_uuid: uuid } = (await listed(made)).get(`${column}_idx`);
+      const detail = new RegExp(
+        `The index "${column}_idx" of this column has the type ${type}; the server chose (BTREE|IVF_FLAT)\\. Give the type to replace it, or another name\\.`,
+      );
+      assertRefused(await create({ column }, made), { status: 409, code: CODE.indexExists, detail });
+      const kept = (await listed(made)).get(`${column}_idx`);
+      assert.deepEqual([kept.index_uuid, kept.index_type], [uuid, type]);
+      const { index_type: other } = (await created({ column, name: 'another' }, made)).json;
+      await created({ column, index_type: other }, made);
+      assert.equal((await created({ column }, made)).json.index_type, other, 'one of the same type is replaced');
+    });
+  }
+
   test('refuses a column that does not exist, and one whose type has no index', async () => {
     assertRefused(await create({ column: 'nothing' }), columnNotFound);
     const nested = await server.table({ stream: nestedStream() });
