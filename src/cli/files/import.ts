@@ -44,10 +44,12 @@ export const importCommand = defineClientCommand({
     'import --mode append --type code=utf8 2024/ eu/orders',
     'import items.parquet items --rename embedding=vector --vector embedding:768',
   ],
-  advice: ({ status }) =>
-    status === 409
-      ? 'Use --mode append to add the rows, or --mode overwrite to replace the rows and the schema.'
-      : undefined,
+  advice({ status, message }) {
+    if (status === 409)
+      return 'Use --mode append to add the rows, or --mode overwrite to replace the rows and the schema.';
+    const [, column] = /^The column name "(.+?)" (?:contains|is) /.exec(message) ?? [];
+    return column === undefined ? undefined : `Give it another name: --rename '${column}=NAME'.`;
+  },
   async run(session) {
     const { client, given, terminal } = session;
     refuseTableFirst(given.names);

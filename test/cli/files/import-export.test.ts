@@ -80,6 +80,15 @@ test('a CSV file becomes a table, and comes back in every format', async () => {
   assert.ok(!(await readdir(folder)).some((name) => name.endsWith('.part') || name.endsWith('.tiltyard-import')));
 });
 
+test('a column whose name a table cannot have is imported under another name, as the refusal says', async () => {
+  const path = await file('dotted.csv', 'id,a.b\n1,2\n');
+  const { code, err } = await cli('import', path, 'dotted');
+  assert.equal(code, 1);
+  assert.match(err, /The column name "a\.b" contains a dot.*\nhint: Give it another name: --rename 'a\.b=NAME'\.\n/);
+  await json('import', path, 'dotted', '--rename', 'a.b=a_b');
+  assert.deepEqual(await ndjson('dotted'), [{ id: 1, a_b: 2 }]);
+});
+
 test('a CSV file with any delimiter comes back as it was', async () => {
   const names = ['tab\there', 'end]', 'back\\slash', '^start', 'a-z', 'a|b', 'b'];
   const rows = names.map((name, id) => ({ id, name }));
