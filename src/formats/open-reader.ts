@@ -26,6 +26,8 @@ export interface ColumnChoice {
   readonly vector?: boolean | number | undefined;
   /** Why the type was chosen, where the caller did not. */
   readonly reason?: string | undefined;
+  /** Whether the type was detected, in another file: then it must not round whole numbers. */
+  readonly isDetected?: boolean | undefined;
   readonly skip?: boolean | undefined;
 }
 
@@ -151,7 +153,7 @@ function planColumn(source: Field, choice: ColumnChoice | undefined, { finding, 
   const { type, reason } = chooseType(source, choice, finding);
   const isSame = type === source.type || util.compareTypes(type, source.type);
   const field = source.clone({ name: choice?.name ?? source.name, type });
-  const isFound = type === finding?.type || type === source.type;
+  const isFound = choice?.isDetected === true || type === finding?.type || type === source.type;
   const convert = isFound ? detectedConverter(type) : converterFor(type);
   return { source, field, reason, convert: isSame && isTyped ? undefined : convert };
 }

@@ -15,6 +15,8 @@ export interface PartOptions extends ReadOptions {
   readonly partRows: number;
   /** Types of the table by column; of the first file, where there is no table. */
   readonly tableTypes: ReadonlyMap<string, string>;
+  /** Whether these were detected in the first file. */
+  readonly areDetected?: boolean;
 }
 
 /** A file as it will be sent. */
@@ -100,7 +102,7 @@ function inFile({ kind, message, hint, cause }: ServiceError, file: InputFile): 
  */
 function withTableTypes(
   reader: Reader,
-  { columns = [], tableTypes }: PartOptions,
+  { columns = [], tableTypes, areDetected: isDetected }: PartOptions,
 ): readonly ColumnChoice[] | undefined {
   if (tableTypes.size === 0) return undefined;
   const isText = reader.format === 'csv' || reader.format === 'ndjson';
@@ -113,7 +115,7 @@ function withTableTypes(
     if (!isText && !isList) continue;
     const isVector = VECTOR.test(type);
     const rule = isText || isVector ? { type } : { vector: false };
-    chosen.set(source, { ...choice, source, ...rule, reason: 'as in the table' });
+    chosen.set(source, { ...choice, source, ...rule, isDetected, reason: 'as in the table' });
   }
   return [...chosen.values()];
 }

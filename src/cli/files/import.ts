@@ -166,7 +166,8 @@ class Sender {
     let types = options.tableTypes;
     let bytesBefore = 0;
     for (const [index, file] of files.entries()) {
-      const columns = await withPlan(file, { ...options, tableTypes: types }, async (plan) => {
+      const areDetected = types !== options.tableTypes;
+      const columns = await withPlan(file, { ...options, tableTypes: types, areDetected }, async (plan) => {
         if (index === 0 && !this.#isPlanned) onPlan(plan);
         this.#isPlanned = true;
         for await (const part of plan.parts()) {

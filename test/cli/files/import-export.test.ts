@@ -127,6 +127,25 @@ test('a folder of files is one table, sent in parts of the wanted size', async (
   assert.deepEqual((await ndjson('many')).map(({ n }) => n).toSorted(), [1, 2, 3, 4.5, 5]);
 });
 
+test('a whole number of a later file that the type of the first would round is refused', async () => {
+  await mkdir(join(folder, 'digits'));
+  const first = await file('digits/1.ndjson', '{"n": 0.5, "v": [1, 2]}\n');
+  const later = await file('digits/2.ndjson', '{"n": 9007199254740993, "v": [1, 2]}\n');
+  const { code, err } = await cli('import', first, later, 'digits');
+  assert.equal(code, 1);
+  assert.match(
+    err,
+    /2\.ndjson: Line 1: the value of "n" is "9007199254740993"; expected a number that float64 does not/,
+  );
+  await file('digits/2.ndjson', '{"n": 1, "v": [1, 123456789]}\n');
+  assert.match(
+    (await cli('import', first, later, 'digits')).err,
+    /Line 1: .*"v" has the number 123456789, which a vector/,
+  );
+  await json('import', first, later, 'digits', '--type', 'v=float32[2]');
+  assert.equal((await ndjson('digits')).length, 2);
+});
+
 test('export takes a condition, columns, a limit and a version', async () => {
   const first = await file('v.csv', 'a,b\n1,x\n2,y\n3,z\n');
   const { version } = await json('import', first, 'travel');
