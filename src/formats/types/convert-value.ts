@@ -151,9 +151,9 @@ function integerOf(value: unknown): bigint | undefined {
   return BigInt(text.trim().replace('+', ''));
 }
 
-/** Whether a whole number has other digits as a float of 64 bits. */
+/** Whether it is a whole number that has other digits as a float of 64 bits. */
 export function losesDigits(text: string): boolean {
-  return text.length > 15 && String(Number(text)) !== text;
+  return text.length > 15 && INTEGER.test(text) && String(Number(text)) !== text;
 }
 
 const FLOAT = /^[+-]?(\d+\.?\d*|\.\d+)(e[+-]?\d+)?$/i;
@@ -172,7 +172,7 @@ function toFloat(type: Float, { keepDigits = false }: Rules): Convert {
     const text = value instanceof LosslessNumber ? value.value : value;
     const number = typeof text === 'string' ? parseFloatText(text.trim()) : text;
     if (typeof number !== 'number') return misfit(value, 'a number');
-    if (keepDigits && typeof text === 'string' && losesDigits(text.trim()) && INTEGER.test(text)) {
+    if (keepDigits && typeof text === 'string' && losesDigits(text.trim())) {
       return misfit(value, `a number that ${formatType(type)} does not round`);
     }
     const isTooLarge = Math.abs(number) >= limit && Number.isFinite(number);
