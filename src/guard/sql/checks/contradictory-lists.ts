@@ -109,19 +109,18 @@ function readEqualities(tokens: readonly SqlToken[]): Pick<List, 'offset' | 'ope
   if (first === undefined || !tokens.some((token) => isWord(token, 'OR'))) return undefined;
   const texts = new Set<string>();
   const operands = new Set<string>();
-  let start = 0;
-  for (let at = 0; at <= tokens.length; at += 1) {
-    if (at < tokens.length && !isWord(tokens[at], 'OR')) continue;
-    const equals = tokens.findIndex(
-      (token, index) => index >= start && (isSymbol(token, '=') || isSymbol(token, '==')),
-    );
-    const sides = [tokens.slice(start, equals), tokens.slice(equals + 1, at)];
-    const literal = sides.find((side) => side.length > 0 && side.every(isLiteralPart));
-    const operand = sides.find((side) => side !== literal && side.every(isNamePart));
-    if (equals === -1 || literal === undefined || operand === undefined) return undefined;
-    texts.add(literal.map(({ text }) => text).join(' '));
-    operands.add(nameOperand(operand));
-    start = at + 1;
+  let sides: [SqlToken[], ...SqlToken[][]] = [[]];
+  for (const token of [...tokens, undefined]) {
+    if (token !== undefined && (isSymbol(token, '=') || isSymbol(token, '=='))) sides.push([]);
+    else if (token !== undefined && !isWord(token, 'OR')) sides.at(-1)?.push(token);
+    else {
+      const literal = sides.find((side) => side.length > 0 && side.every(isLiteralPart));
+      const operand = sides.find((side) => side !== literal && side.every(isNamePart));
+      if (sides.length !== 2 || literal === undefined || operand === undefined) return undefined;
+      texts.add(literal.map(({ text }) => text).join(' '));
+      operands.add(nameOperand(operand));
+      sides = [[]];
+    }
   }
   const [operand = ''] = operands;
   return operands.size === 1 ? { offset: first.start, operand, items: () => ({ texts, mayBeNull: false }) } : undefined;
