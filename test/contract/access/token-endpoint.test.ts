@@ -234,7 +234,7 @@ suite('failed attempts', () => {
       assert.ok(Number(held.headers.get('retry-after')) > 0);
     }
     await requireToken(strict.url, other);
-    for (const unknown of ['nobody', 'a\u0000']) {
+    for (const unknown of ['no-such-client', 'a\u0000']) {
       for (let attempt = 0; attempt < 3; attempt += 1) assert.equal((await wrong(unknown)).status, 401);
       assert.equal((await wrong(unknown)).status, 429);
     }

@@ -261,11 +261,12 @@ suite('a branch that is deleted', () => {
     assert.equal(await withPrice(table, 20, 'team/one'), 4);
   });
 
-  test('can be created again after its deletion was interrupted', async () => {
+  test('takes no writes, and can be created again, after its deletion was interrupted', async () => {
     const table = await pricedTable();
     for (const name of ['team', 'team/one']) await done(table, 'branches/create', { name });
     // The engine removes it from the list of branches, and no more.
     await (await (await server.embedded(table)).branches()).delete('team');
+    assertRefused(await ask(table, 'update', { updates: [['price', '1']], branch: 'team' }), NO_BRANCH);
     await done(table, 'branches/create', { name: 'team', from_version: 2 });
     assert.equal(await withPrice(table, 2, 'team'), 4);
     assert.equal(await withPrice(table, 3, 'team/one'), 4);
