@@ -57,7 +57,7 @@ export async function invoke(
   const target = isUnchecked ? { ...resolved, table: await checkDeclared(resolved.table, services) } : resolved;
   if (changesTables(operation)) writeGate.requireOpen(input.database?.root);
   const named = isWrite(operation) ? withoutMainBranch(input) : input;
-  const branchId = isWrite(operation) ? await findBranchId(target.table, named, services) : undefined;
+  const branchId = namesBranch(operation) ? await findBranchId(target.table, named, services) : undefined;
   const write = readWriteRequest(operation, caller, input, [target.table?.id, branchId]);
   const request = { ...named, ...target, caller, write, branchId };
   refuseIgnoredCondition(operation, input);
@@ -71,6 +71,10 @@ export async function invoke(
   } finally {
     await sized?.end();
   }
+}
+
+function namesBranch(operation: Operation): boolean {
+  return isWrite(operation) && operation.startsBranches !== true;
 }
 
 /** Of the branch that a write names. `undefined` for the main one. */

@@ -137,6 +137,8 @@ export interface Operation {
   readonly reportsAccess?: true;
   /** Of tables: changes names alone, and so also works on data that must not be read. */
   readonly ignoresData?: true;
+  /** Also works on a branch that is not listed: LanceDB clients commit the first version of a branch before they list it. */
+  readonly startsBranches?: true;
   /** Runs through the write pipeline, and so honours If-Match (412) and Idempotency-Key. */
   readonly usesPipeline?: true;
   /** Honours Idempotency-Key alone. */

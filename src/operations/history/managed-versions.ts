@@ -22,6 +22,7 @@ export const createVersion = defineTableOperation({
   summary: 'Commit a staged manifest as the next version of a table',
   permission: 'write',
   usesPipeline: true,
+  startsBranches: true,
   body: { kind: 'json', shape: CreateVersionBody },
   replies: [json(CreateVersionReply, 'The committed version.')],
   statuses: [409, 412],
