@@ -68,18 +68,6 @@ test('a worker that dies on a full disk is replaced: reads go on, and writes onc
   assert.ok(server.log.some(({ event }) => event === 'writes-resumed'));
 });
 
-test('a write on a full disk is refused with a message that says so, and succeeds once there is space', async (t) => {
-  const folder = await mountSmallDisk(t, DISK_BYTES);
-  if (folder === undefined) return t.skip('no permission to mount a disk');
-  const server = await startWithTable(t, folder);
-  const client = new Client(server.url);
-  const ballast = await fillDisk(folder);
-  assert.match(await assertNoWrites(client), /^The storage (?:of the catalog )?is full\./);
-  await assertReads(client);
-  await rm(ballast);
-  await assertWritesAgain(client);
-});
-
 test('a server that was stopped starts on a full disk: reads go on, and writes once there is space', async (t) => {
   const folder = await mountSmallDisk(t, DISK_BYTES);
   if (folder === undefined) return t.skip('no permission to mount a disk');
