@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -63,7 +64,8 @@ suite('restoring a version', () => {
     );
   });
 
-  test('names the columns that it takes away, also where the indexes cannot be listed', async () => {
+  const skip = readEngineRelease().isFallback && 'seen in the main engine';
+  test('names the columns that it takes away, also where the indexes cannot be listed', { skip }, async () => {
     const table = await server.table({ stream: sampleStream(4) });
     await server.admin.post(`${table.at}/create_index`, { column: 'name', index_type: 'FTS' });
     await eventually(async () => (await server.admin.post(`${table.at}/index/list`, {})).json.indexes.length === 1);
