@@ -17,6 +17,7 @@ import { countFragments } from './scenarios/insert-fragments.ts';
 import { compareFiltered } from './scenarios/filtered.ts';
 import { compareInsertFull } from './scenarios/insert-full.ts';
 import { compareInsert } from './scenarios/insert.ts';
+import { measureExport } from './scenarios/files/export.ts';
 import { measureImport } from './scenarios/files/import.ts';
 import { compareList } from './scenarios/list.ts';
 import { compareLookup } from './scenarios/reads/lookup.ts';
@@ -52,6 +53,7 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
   ceiling: compareCeiling,
   'ceiling-writes': compareWriteCeiling,
   import: measureImport,
+  export: measureExport,
   list: compareList,
   maintenance: compareMaintenance,
   events: measureEvents,
