@@ -1,5 +1,6 @@
 import type { FieldPath } from './field-path.ts';
 import type { DistanceType } from './query.ts';
+import { isObject, parseJson, withoutNulls } from './strict-json.ts';
 
 /** The index types that the service builds, named as both client families expect. */
 export const VECTOR_INDEX_TYPES = ['IVF_FLAT', 'IVF_PQ', 'IVF_RQ', 'IVF_HNSW_SQ', 'IVF_HNSW_PQ'] as const;
@@ -115,3 +116,11 @@ export const TEXT_PARAMETERS = [
 ] as const;
 /** For the tokenizer `ngram` only. */
 export const NGRAM_PARAMETERS = ['min_ngram_length', 'max_ngram_length', 'prefix_only'] as const;
+
+/** What a full-text index was built with. `details`: JSON text that the engine keeps of it. */
+export function readTextParameters(details: string): Readonly<Record<string, unknown>> {
+  const all = parseJson(details);
+  if (!isObject(all)) return {};
+  const names = [...TEXT_PARAMETERS, ...(all['base_tokenizer'] === 'ngram' ? NGRAM_PARAMETERS : [])];
+  return withoutNulls(Object.fromEntries(names.map((name) => [name, all[name] ?? null])));
+}

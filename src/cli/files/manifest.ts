@@ -4,7 +4,7 @@ import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { isView } from '../../model/derived/view.ts';
 import type { TablePath } from '../../model/identifier.ts';
-import { NGRAM_PARAMETERS, TEXT_PARAMETERS } from '../../model/index-spec.ts';
+import { readTextParameters } from '../../model/index-spec.ts';
 import { parseJson } from '../../model/strict-json.ts';
 import type { CreateIndexBody, IndexContent } from '../../wire/indexes.ts';
 import { UsageError, toJsonText } from '../command.ts';
@@ -121,14 +121,9 @@ type Details = Readonly<Record<string, unknown>>;
 
 export function readDetails({ index_type: type, index_details: text }: IndexContent) {
   const details = objectOf(parseJson(text ?? '')) ?? {};
-  const parameters = type === 'FTS' ? textParameters(details) : vectorParameters(type, details);
+  const parameters = type === 'FTS' ? readTextParameters(text ?? '') : vectorParameters(type, details);
   const missing = missingParameters(type, details);
   return { parameters, ...(missing.length === 0 ? {} : { missing }) };
-}
-
-function textParameters(details: Details): IndexParameters {
-  const names = [...TEXT_PARAMETERS, ...(details['base_tokenizer'] === 'ngram' ? NGRAM_PARAMETERS : [])];
-  return Object.fromEntries(names.flatMap((name) => (isGiven(details[name]) ? [[name, details[name]]] : [])));
 }
 
 /** Types whose `num_bits` can be chosen; that of others is fixed. */
@@ -162,10 +157,6 @@ function missingParameters(type: string, details: Details): readonly string[] {
       ? []
       : ['it uses the default tokenizer']),
   ];
-}
-
-function isGiven(value: unknown): boolean {
-  return value !== undefined && value !== null;
 }
 
 function objectOf(value: unknown): Details | undefined {

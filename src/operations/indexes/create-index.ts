@@ -1,7 +1,8 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import type { EnterPhase } from '../../jobs/jobs.ts';
-import { formatFieldPath } from '../../model/field-path.ts';
+import { formatFieldPath, parseFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
+import { readTextParameters } from '../../model/index-spec.ts';
 import type { IndexRequest } from '../../model/index-spec.ts';
 import { isObjectRoot, locationKey } from '../../model/table.ts';
 import type { IndexTuning } from '../../model/tuning/search-tuning.ts';
@@ -14,7 +15,7 @@ import { replyToJob } from '../shared/job-reply.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { chooseIndex } from './choose-index.ts';
 import type { ChosenIndex } from './choose-index.ts';
-import { readIndexRequest } from './read-index.ts';
+import { toIndexName, readIndexRequest } from './read-index.ts';
 import type { IndexKinds } from './read-index.ts';
 import { toSearchContent } from './search-content.ts';
 
@@ -46,11 +47,11 @@ type CreateIndexRequest = TableRequest<CreateIndexBody>;
 async function buildIndex(request: CreateIndexRequest, services: Services, kinds: IndexKinds): Promise<Reply> {
   const { branch } = request.body;
   const chosen = request.body.index_type === undefined ? await chooseIndex(request, services) : undefined;
-  const body = { ...request.body, index_type: request.body.index_type ?? chosen?.type ?? '' };
+  const kept = chosen && (await keepParameters(request, services, chosen));
+  const body = { ...kept, ...request.body, index_type: request.body.index_type ?? chosen?.type ?? '' };
   const index = readIndexRequest({ ...request, body }, kinds, services.limits.index);
   const target = { location: request.table.location, branch };
   await services.engine.indexes.check(target, index);
-  if (chosen !== undefined) await requireSameType(request, services, index);
 
   const job = services.jobs.start(toSubject(request, index, chosen), async (enter) => {
     const startedAt = performance.now();
@@ -75,25 +76,37 @@ async function buildIndex(request: CreateIndexRequest, services: Services, kinds
   );
 }
 
-/** An index of another type may serve other queries: only a request that names the type replaces it. */
-async function requireSameType(
-  { table, body }: CreateIndexRequest,
+/**
+ * Without a type, an index is built again rather than replaced by another: it finds what it found before. An index of
+ * another type may serve other queries: only a request that names the type replaces it.
+ */
+async function keepParameters(
+  request: CreateIndexRequest,
   { engine }: Services,
-  { name, spec }: IndexRequest,
-): Promise<void> {
+  { type }: ChosenIndex,
+): Promise<Partial<CreateIndexBody>> {
+  const { table, body } = request;
   const state = toTableState(table, { branch: body.branch });
   const indexes = await engine.indexes.list(state).catch((error: unknown) => {
     // The engine cannot list the indexes of some branches.
     if (error instanceof ServiceError && error.kind === 'Unsupported') return [];
     throw error;
   });
-  const same = indexes.find((each) => each.name === name);
-  if (same === undefined || same.type === spec.type) return;
-  throw new ServiceError(
-    'TableIndexAlreadyExists',
-    `The index ${quoteForMessage(name)} of this column has the type ${same.type}; the server chose ${spec.type}.`,
-    { hint: 'Give the type to replace it, or another name.' },
-  );
+  const name = toIndexName(body);
+  const column = formatFieldPath(parseFieldPath(body.column));
+  const same = indexes.find((each) => each.name === name && each.columns.length === 1 && each.columns[0] === column);
+  if (same === undefined) return {};
+  if (same.type !== type) {
+    throw new ServiceError(
+      'TableIndexAlreadyExists',
+      `The index ${quoteForMessage(name)} of this column has the type ${same.type}; the server chose ${type}.`,
+      { hint: 'Give the type to replace it, or another name.' },
+    );
+  }
+  if (type === 'FTS') return readTextParameters(same.details ?? '');
+  if (body.distance_type !== undefined || body.metric_type !== undefined) return {};
+  const statistics = await engine.indexes.findStatistics(state, name);
+  return statistics?.distanceType === undefined ? {} : { distance_type: statistics.distanceType };
 }
 
 interface BuiltIndex {

@@ -39,10 +39,15 @@ export function readIndexRequest({ body, dialect }: CreateIndexRequest, kinds: I
     throw invalidInput(`index_type is ${type}, which is not a scalar index.`, 'Use create_index for vector indexes.');
   }
   if (dialect === 'lance') refuseForeignParameters(body, type);
-  const name = body.name ?? `${formatFieldPath(column)}_idx`;
-  checkIndexName(name);
+  const name = toIndexName(body);
   const spec = readSpec(body, type, limits);
   return { column, name, replace: body.replace ?? true, spec, recallTarget: body.recall_target };
+}
+
+export function toIndexName({ name: given, column }: Pick<CreateIndexBody, 'name' | 'column'>): string {
+  const name = given ?? `${formatFieldPath(parseFieldPath(column))}_idx`;
+  checkIndexName(name);
+  return name;
 }
 
 function readSpec(body: CreateIndexBody, type: IndexType, limits: IndexLimits): IndexSpec {

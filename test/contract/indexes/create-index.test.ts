@@ -139,6 +139,28 @@ suite('create_index without a type', () => {
     });
   }
 
+  test('keeps the distance and the text parameters of the index that it replaces, unless the request gives others', async () => {
+    const made = await server.table({
+      stream: streamOf({
+        note: { type: new Utf8(), values: count(300).map((row) => `viele lange Wörter und Häuser ${row}`) },
+        vec: { type: vectorType(4), values: count(300).map((row) => [1, row, row + 1, row + 2]) },
+      }),
+    });
+    const distance = async (): Promise<string> =>
+      (await server.admin.post(`${made.at}/index/vec_idx/stats`, {})).json.distance_type;
+    const text = async () => JSON.parse((await listed(made)).get('note_idx').index_details);
+    await created({ column: 'vec', index_type: 'IVF_FLAT', distance_type: 'cosine' }, made);
+    await created({ column: 'note', index_type: 'FTS', language: 'German', with_position: true }, made);
+    for (const column of ['vec', 'note']) await created({ column }, made);
+    assert.equal(await distance(), 'cosine');
+    assert.deepEqual([(await text()).language, (await text()).with_position], ['German', true]);
+
+    await created({ column: 'vec', distance_type: 'dot' }, made);
+    await created({ column: 'note', language: 'Danish' }, made);
+    assert.equal(await distance(), 'dot');
+    assert.deepEqual([(await text()).language, (await text()).with_position], ['Danish', true]);
+  });
+
   test('refuses a column that does not exist, and one whose type has no index', async () => {
     assertRefused(await create({ column: 'nothing' }), columnNotFound);
     const nested = await server.table({ stream: nestedStream() });
