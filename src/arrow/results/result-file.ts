@@ -1,7 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { Flatbuffer, MessageContext } from '../format/flatbuffer.ts';
-import { FILE_START, TRAILER_BYTES, toSchemaMessage } from '../format/footer.ts';
-import type { SchemaMessage } from '../format/footer.ts';
+import { createFooter, END_OF_STREAM, FILE_START, TRAILER_BYTES, toSchemaMessage } from '../format/footer.ts';
+import type { Block, SchemaMessage } from '../format/footer.ts';
 import { CONTINUATION, HEADER_KIND, PREFIX_BYTES, readMessageHeader } from '../format/message-header.ts';
 import type { MessageHeader } from '../format/message-header.ts';
 
@@ -36,6 +36,26 @@ export function readResultFile(file: Buffer): ResultFile {
   } catch (cause) {
     throw new ServiceError('Internal', 'A result of the storage engine could not be read.', { cause });
   }
+}
+
+type FramedMessage = Pick<ResultMessage, 'bytes' | 'metadataBytes'>;
+
+interface FileParts {
+  readonly schema: SchemaMessage;
+  readonly dictionaries: readonly FramedMessage[];
+  readonly batch: FramedMessage;
+}
+
+export function writeResultFile({ schema, dictionaries, batch }: FileParts): Buffer {
+  let offset = FILE_START.length + schema.framed.length;
+  const toBlock = ({ bytes, metadataBytes }: FramedMessage): Block => {
+    const block = { offset, metadataBytes, bodyBytes: bytes.length - metadataBytes };
+    offset += bytes.length;
+    return block;
+  };
+  const footer = createFooter({ schema, dictionaries: dictionaries.map(toBlock), batches: [toBlock(batch)] });
+  const messages = [...dictionaries, batch].map(({ bytes }) => bytes);
+  return Buffer.concat([FILE_START, schema.framed, ...messages, END_OF_STREAM, footer]);
 }
 
 export function rowsOf({ flatbuffer, table }: MessageHeader): number {

@@ -1,15 +1,13 @@
 import type { DataType } from '../../model/schema.ts';
 import { BatchWriter } from '../format/batch-writer.ts';
-import type { FramedBatch } from '../format/batch-writer.ts';
 import { VIEW_BYTES, hasBit, offsetBytes, readOffset, requireFixedWidth } from '../format/column-layout.ts';
 import { writeI64 } from '../format/flatbuffer.ts';
-import { createFooter, END_OF_STREAM, FILE_START } from '../format/footer.ts';
-import type { Block, SchemaMessage } from '../format/footer.ts';
 import { readResultSchema } from '../schema/schema-reader.ts';
 import { SHORT_BYTES, bytesReader, isValid, readColumns } from './result-columns.ts';
 import type { ResultColumn } from './result-columns.ts';
-import { readResultFile, rowsOf } from './result-file.ts';
-import type { ResultFile, ResultMessage } from './result-file.ts';
+import { readResultFile, rowsOf, writeResultFile } from './result-file.ts';
+import type { ResultFile } from './result-file.ts';
+import { dropUnusedValues } from './used-values.ts';
 
 /** Consecutive rows of one of the sources. */
 export interface RowRange {
@@ -67,20 +65,8 @@ export class RowPicker {
       else addFloats(values, target);
     }
     const batch = target.toMessage(countRows(ranges), schema.version);
-    return toFile(schema, dictionaries, batch);
+    return dropUnusedValues(writeResultFile({ schema, dictionaries, batch }));
   }
-}
-
-function toFile(schema: SchemaMessage, dictionaries: readonly ResultMessage[], batch: FramedBatch): Buffer {
-  let offset = FILE_START.length + schema.framed.length;
-  const toBlock = ({ bytes, metadataBytes }: FramedBatch): Block => {
-    const block = { offset, metadataBytes, bodyBytes: bytes.length - metadataBytes };
-    offset += bytes.length;
-    return block;
-  };
-  const footer = createFooter({ schema, dictionaries: dictionaries.map(toBlock), batches: [toBlock(batch)] });
-  const messages = [...dictionaries, batch].map(({ bytes }) => bytes);
-  return Buffer.concat([FILE_START, schema.framed, ...messages, END_OF_STREAM, footer]);
 }
 
 /** The bytes of a column of fixed width, such as row ids, of every batch of a file. */

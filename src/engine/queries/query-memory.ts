@@ -173,6 +173,18 @@ export function fixedRowBytes(query: Query, schema: Schema): number | undefined 
   return total;
 }
 
+/**
+ * Of a row in a batch, which holds a dictionary once, however few its rows are. `undefined` as above, and where there are no
+ * dictionaries.
+ */
+export function indexedRowBytes({ query, schema }: Pick<QueryPlan, 'query' | 'schema'>): number | undefined {
+  if (query.projection?.kind === 'aliases') return undefined;
+  const types = readTypes(query, schema);
+  if (!types.some(({ kind }) => kind === 'dictionary')) return undefined;
+  const widths = types.map((type) => fixedBytes(type.kind === 'dictionary' ? type.index : type));
+  return widths.includes(undefined) ? undefined : sum(widths.map((width) => width ?? 0));
+}
+
 /** Columns that a query returns, and those that it only sorts by: the engine keeps both. */
 function readTypes({ projection, orderBy = [] }: Query, schema: Schema): readonly DataType[] {
   if (projection === undefined) return schema.fields.map(({ type }) => type);

@@ -9,6 +9,7 @@ import {
   estimateMemory,
   fixedRowBytes,
   hasFewRows,
+  indexedRowBytes,
   isLongFilter,
   mayBeLarge,
   resultRowBytes,
@@ -54,7 +55,8 @@ export async function reserveMemory(
   const counted = estimateMemory(plan, size, Math.max(batchRows, ownBatchRows));
   const bytes = Math.min(counted.bytes, memoryPerRequestBytesMax);
   if (bytes >= UNCOUNTED_BYTES) await lease.reserve(bytes, counted.heldRows * counted.rowBytes);
-  return batchRows;
+  const indexed = indexedRowBytes(plan);
+  return indexed === undefined ? batchRows : Math.max(batchRows, rowsIn(limits.resultBatchBytes, indexed));
 }
 
 /** For counting, which holds no rows. */

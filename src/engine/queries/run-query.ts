@@ -1,5 +1,6 @@
 import { countResultRows, hideLastColumn } from '../../arrow/results/result-file.ts';
 import type { ResultFiles } from '../../arrow/results/result-framing.ts';
+import { dropUnusedValues } from '../../arrow/results/used-values.ts';
 import type { Query } from '../../model/query.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeBatches, NativeQuery, NativeTable } from '../native/native.ts';
@@ -51,7 +52,7 @@ async function startPlan(
   const first = await engineCall(async () => batches.next());
   if (first === null) return toEmptyResult(table, plan);
   const rows = countResultRows(first);
-  const show = hidesRowId(plan.query) ? hideLastColumn : asIs;
+  const show = toShown(plan);
   const head = show(first);
   return { head, files: isLast(plan, rows) ? [head] : readAhead(head, batches, { deadline, show }) };
 }
@@ -96,7 +97,11 @@ function isLast({ query }: QueryPlan, rows: number): boolean {
   return query.k !== undefined && rows >= query.k * Math.max(1, query.vectors.length);
 }
 
-const asIs = (file: Buffer): Buffer => file;
+/** A file of the engine as the reader gets it. */
+function toShown({ query }: QueryPlan): (file: Buffer) => Buffer {
+  const hide = hidesRowId(query) ? hideLastColumn : (file: Buffer): Buffer => file;
+  return (file) => dropUnusedValues(hide(file));
+}
 
 interface Reading {
   readonly deadline: QueryDeadline;

@@ -186,6 +186,17 @@ suite('batches of one result', () => {
     );
   });
 
+  test('with more words than a call has arguments become one file', async () => {
+    const type = new Dictionary(new Utf8(), new Int32(), 7);
+    const files = [0, 1].map((file) => {
+      const words = Array.from({ length: 150_000 }, (_unused, row) => `${file} ${row}`);
+      return asFile(new Table({ word: vectorFromArray(words, type) }));
+    });
+    const table = tableFromIPC(await collect(frame(arrowFile(), toResult(files))));
+    assert.equal(table.numRows, 300_000);
+    assert.equal(table.getChild('word')?.get(299_999), '1 149999');
+  });
+
   test('that are cut short are an error, never a shorter result', async () => {
     const file = toFile([{ id: 1, text: 'x', word: 'a' }]);
     for (const framing of [arrowStream, arrowFile, jsonDocument, jsonLines]) {

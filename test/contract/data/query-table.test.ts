@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { RecordBatchReader, tableFromIPC } from 'apache-arrow';
+import { Dictionary, RecordBatchReader, tableFromIPC } from 'apache-arrow';
 import { Index, rerankers } from '@lancedb/lancedb';
 import pLimit from 'p-limit';
 import { ADMIN_KEY } from '../../support/server.ts';
@@ -108,6 +108,26 @@ suite('the reply to a query', () => {
     assert.ok(RecordBatchReader.from(bytes).isStream());
     assert.deepEqual([...(tableFromIPC(bytes).getChild('id') ?? [])], [0, 1, 2]);
   });
+
+  for (const accept of [FILE, STREAM]) {
+    test(`sends of a dictionary only the values of the rows that are found, as ${accept}`, async () => {
+      const word = (row: number): string => `a word that is somewhat longer ${row}`;
+      const rows = count(5000);
+      const { at } = await server.table({
+        stream: streamOf({
+          id: { type: new Int32(), values: rows },
+          word: { type: new Dictionary(new Utf8(), new Int32()), values: rows.map(word) },
+          vec: { type: vectorType(2), values: rows.map((row) => [row, 1]) },
+        }),
+      });
+      const search = { vector: { single_vector: [4000, 1] }, k: 3 };
+      for (const query of [search, { k: 3, offset: 3999 }, { filter: 'id in (3999, 4000, 4001)' }]) {
+        const { bytes } = await find(`${at}/query`, query, { accept });
+        assert.deepEqual([...(tableFromIPC(bytes).getChild('word') ?? [])].toSorted(), [3999, 4000, 4001].map(word));
+        assert.ok(bytes.length < 4096, String(bytes.length));
+      }
+    });
+  }
 
   test('is an Arrow file for generated clients, which always say that they accept JSON', async () => {
     const headers = { accept: 'application/json', 'user-agent': 'OpenAPI-Generator/0.13.0/python' };

@@ -23,6 +23,7 @@ const SCHEMA = {
     field('id', { kind: 'int', bits: 64, signed: true }),
     field('vec', { kind: 'fixed-size-list', length: 254, item: field('item', FLOAT) }),
     field('text', TEXT),
+    field('word', { kind: 'dictionary', index: { kind: 'int', bits: 32, signed: true }, value: TEXT, ordered: false }),
   ],
   metadata: new Map<string, string>(),
 };
@@ -61,6 +62,12 @@ test('uses the average of stored rows where there is text, with a lower bound', 
   assert.equal(await choose({}, stored(100 * KIBIBYTE)), 1);
   assert.equal(await choose({}, stored(1)), 32);
   assert.equal(await choose({}), 1024);
+});
+
+test('fills a batch with the indices of a dictionary, which comes whole with each batch, however wide its texts are', async () => {
+  const stored = { totalBytes: 100 * 100 * KIBIBYTE, numRows: 100 };
+  assert.equal(await choose({ projection: { kind: 'names', paths: [['word'], ['id']] } }, stored), 5461);
+  assert.equal(await choose({ projection: { kind: 'names', paths: [['word'], ['text']] } }, stored), 1);
 });
 
 test('reads no statistics for a result of a few rows', async () => {
