@@ -62,7 +62,7 @@ export function requireExpectedVersion({ request: { expectedVersion } }: Journal
   if (expectedVersion !== undefined && expectedVersion !== base) throw versionDiffers(expectedVersion, base);
 }
 
-/** Step 5: one transaction, for one write or batch, or for one write of each of several tables. It also bounds entries in doubt and removes those that are answered. */
+/** Step 5: one transaction, for one write or batch, or for one write of each of several tables. It also bounds entries in doubt and removes those that were answered or aborted. */
 export async function beginEntries(
   parts: PipelineParts,
   writes: readonly Pick<JournaledWrite, 'table' | 'branch'>[],

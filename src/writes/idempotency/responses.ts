@@ -28,11 +28,12 @@ interface Unanswered {
   readonly until: number;
 }
 
-/** Entries that wait to be removed go with the next transaction; when so many wait, they get their own. */
-const REMOVABLE_MAX = 500;
+/** Entries that were answered go with a transaction of a write; when so many wait, they get their own. */
+const ANSWERED_MAX = 500;
 /** So many go together: a removal costs the transaction of a write as much for one as for several. */
 const REMOVED_TOGETHER = 16;
 const PRUNE_MILLISECONDS = 1000;
+const RETRY_MILLISECONDS = 1000;
 const START_MARKS_MILLISECONDS = 1000;
 
 /** Which responses were begun, which results may be replayed without a key, and which entries can be removed. */
@@ -42,8 +43,11 @@ export class Responses {
   readonly #unsent = new Map<string, Unsent>();
   /** By digest, oldest first. */
   readonly #unanswered = new Map<string, readonly Unanswered[]>();
-  readonly #removable = new Set<string>();
+  /** Entries to be removed. */
+  readonly #answeredIds = new Set<string>();
+  readonly #aborted = new Set<string>();
   #pruning: NodeJS.Timeout | undefined;
+  #retrying: NodeJS.Timeout | undefined;
   #startMarksAt = 0;
 
   constructor(parts: ResponsesParts) {
@@ -120,30 +124,36 @@ export class Responses {
 
   /** The write was answered or aborted, and its entry goes with the next transaction. */
   isRemovable(id: string): boolean {
-    return this.#removable.has(id);
+    return this.#aborted.has(id) || this.#answeredIds.has(id);
   }
 
   takeRemovable(): readonly string[] {
-    return [...this.#removable];
+    return [...this.#aborted, ...this.#answeredIds];
   }
 
-  /** Those that the next transaction removes. Until then the marks show that they were answered. */
+  /**
+   * Those that the next transaction removes. Until then the marks show which were answered. Aborted ones never wait: after
+   * a crash, the commit of a later write would be taken for theirs.
+   */
   takeDue(): readonly string[] {
-    return this.#removable.size < REMOVED_TOGETHER ? [] : this.takeRemovable();
+    return this.#answeredIds.size < REMOVED_TOGETHER ? [...this.#aborted] : this.takeRemovable();
   }
 
   /** These entries are gone from the journal. */
   removed(ids: readonly string[]): void {
-    for (const id of ids) this.#removable.delete(id);
+    for (const id of ids) {
+      this.#aborted.delete(id);
+      this.#answeredIds.delete(id);
+    }
     this.#parts.marks?.release(ids);
   }
 
   /** The writes were not committed. */
   abort(ids: readonly string[]): void {
-    for (const id of ids) this.#removable.add(id);
+    for (const id of ids) this.#aborted.add(id);
     // The next write removes them, but it may come much later.
     setImmediate(() => {
-      if (ids.some((id) => this.#removable.has(id))) this.#removeSoon();
+      if (ids.some((id) => this.#aborted.has(id))) this.#removeSoon();
     });
   }
 
@@ -171,15 +181,17 @@ export class Responses {
 
   async close(): Promise<void> {
     clearTimeout(this.#pruning);
+    clearTimeout(this.#retrying);
     // What stays is found in the marks.
     await this.#parts.journal.remove(this.takeRemovable()).catch(() => {});
+    this.#aborted.clear();
     this.#parts.marks?.close();
   }
 
   #answered(id: string): void {
     this.#end(id);
-    this.#removable.add(id);
-    if (this.#removable.size % REMOVABLE_MAX === 0) this.#removeSoon();
+    this.#answeredIds.add(id);
+    if (this.#answeredIds.size % ANSWERED_MAX === 0) this.#removeSoon();
   }
 
   #end(id: string): void {
@@ -203,8 +215,17 @@ export class Responses {
     this.#parts.journal.remove(ids).then(
       () => this.removed(ids),
       // They stay for the next transaction.
-      () => {},
+      () => {
+        if (this.#aborted.size > 0) this.#retryLater();
+      },
     );
+  }
+
+  #retryLater(): void {
+    this.#retrying ??= setTimeout(() => {
+      this.#retrying = undefined;
+      if (this.#aborted.size > 0) this.#removeSoon();
+    }, RETRY_MILLISECONDS).unref();
   }
 
   #setUnanswered(digest: string, unanswered: readonly Unanswered[]): void {

@@ -368,6 +368,34 @@ suite('entries that were answered', () => {
   });
 });
 
+suite('entries of writes that were not committed', () => {
+  test('go with the next transaction, however few they are', async (t) => {
+    const { responses, commit } = await openIdempotency(t);
+    const [aborted, answered] = [await commit(toRequest()), await commit(toRequest())];
+    await responses.mark(answered);
+    assert.deepEqual(responses.takeDue(), []);
+    responses.abort([aborted.id]);
+    assert.deepEqual(responses.takeDue(), [aborted.id]);
+  });
+
+  test('are removed without another write when the catalog is back', async (t) => {
+    let failures = 0;
+    const failing = (journal: Journal): Journal => ({
+      ...journal,
+      remove: async (ids) => {
+        failures += 1;
+        if (failures <= 2) throw new Error('the catalog is locked');
+        return journal.remove(ids);
+      },
+    });
+    const { responses, commit, find } = await openIdempotency(t, failing);
+    const { id } = await commit(toRequest({ key: 'k' }));
+    responses.abort([id]);
+    await eventually(async () => (await find(id)) === undefined);
+    await eventually(async () => !responses.isRemovable(id));
+  });
+});
+
 suite('through the write path', () => {
   test('requests with one key at once are applied once, and all get the result', async (t) => {
     const fixture = await openWriteFixture(t);

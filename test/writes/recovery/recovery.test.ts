@@ -4,6 +4,8 @@ import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { crc32 } from 'node:zlib';
+import type { Catalog, Journal } from '../../../src/catalog/catalog.ts';
+import { invalidInput } from '../../../src/errors/service-error.ts';
 import type { WriteStep } from '../../../src/writes/writes.ts';
 import { openApart, openFixture, readRows, sql } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
@@ -227,6 +229,40 @@ suite('a write that a crash cut short', () => {
     const fixture = await openWriteFixture(t, { folder: before.folder });
     assert.deepEqual(await fixture.catalog.journal.pending(), []);
   });
+});
+
+suite('a refused write whose entry could not be removed at once', () => {
+  for (const [name, options] of [
+    ['with a key', KEYED],
+    ['without a key', KEYLESS],
+  ] as const) {
+    test(`is applied when it comes again after a crash ${name}: the next writer's commit is not taken for it`, async (t) => {
+      const fault = { isAway: false, refuses: true };
+      const native = watchCommits(async (call, each) => {
+        if (each !== 'add' || !fault.refuses) return call();
+        fault.refuses = false;
+        throw invalidInput('The rows do not fit.');
+      });
+      const watchCatalog = (catalog: Catalog): Catalog => {
+        const remove: Journal['remove'] = async (ids) => {
+          if (fault.isAway) throw new Error('The catalog has gone.');
+          return catalog.journal.remove(ids);
+        };
+        return { ...catalog, journal: { ...catalog.journal, remove } };
+      };
+      const before = await openWriteFixture(t, { native, watchCatalog });
+      await before.create(toItems(3));
+      fault.isAway = true;
+      await assert.rejects(before.insert(toItems(2), options), refusal('InvalidInput', /do not fit/));
+      assert.equal((await before.catalog.journal.pending()).length, 1);
+      assert.equal((await before.insert(toItems(2), { digest: 'next', caller: 'bob' })).version, 2);
+      assert.deepEqual(await before.catalog.journal.pending(), []);
+      const fixture = await openWriteFixture(t, { folder: before.folder });
+      const again = await fixture.insert(toItems(2), options);
+      assert.deepEqual([again.kind, again.version], ['committed', 3]);
+      assert.equal(await countRows(t, fixture), 7);
+    });
+  }
 });
 
 const ENTRY = { operation: 'drop_table', caller: 'ann', version: 0, requestId: 'request' };
