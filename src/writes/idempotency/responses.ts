@@ -116,8 +116,7 @@ export class Responses {
 
   /** Each answers one request: a second identical one is new. */
   takeUnanswered(digest: string): ReplayableWrite | undefined {
-    const now = this.#parts.now();
-    const [first, ...others] = (this.#unanswered.get(digest) ?? []).filter(({ until }) => until > now);
+    const [first, ...others] = this.#withoutExpired(digest);
     this.#setUnanswered(digest, others);
     return first === undefined ? undefined : { ...first.result, kind: 'replayed', properties: undefined };
   }
@@ -234,18 +233,18 @@ export class Responses {
   }
 
   /** Entries past their window are removed from the journal too: a restart must not bring them back. */
+  #withoutExpired(digest: string): readonly Unanswered[] {
+    const now = this.#parts.now();
+    const all = this.#unanswered.get(digest) ?? [];
+    const expired = all.filter(({ until }) => until <= now);
+    if (expired.length > 0) this.abort(expired.map(({ result }) => result.response.id));
+    return all.filter(({ until }) => until > now);
+  }
+
   #pruneLater(): void {
     this.#pruning ??= setTimeout(() => {
       this.#pruning = undefined;
-      const now = this.#parts.now();
-      for (const [digest, unanswered] of this.#unanswered) {
-        const expired = unanswered.filter(({ until }) => until <= now);
-        this.abort(expired.map(({ result }) => result.response.id));
-        this.#setUnanswered(
-          digest,
-          unanswered.filter(({ until }) => until > now),
-        );
-      }
+      for (const digest of this.#unanswered.keys()) this.#setUnanswered(digest, this.#withoutExpired(digest));
       if (this.#unanswered.size > 0) this.#pruneLater();
     }, PRUNE_MILLISECONDS).unref();
   }

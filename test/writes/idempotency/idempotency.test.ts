@@ -216,6 +216,18 @@ suite('without a key', () => {
     assert.notEqual(await idempotency.findReplay(late), undefined);
   });
 
+  test('after the window it is removed from the journal too, also when the same request comes before it was pruned', async (t) => {
+    const { idempotency, responses, commit, clock, find } = await openIdempotency(t);
+    const [request, other] = [toRequest(), toRequest({ digest: 'other' })];
+    const past = await commit(request);
+    responses.release(past);
+    responses.release(await commit(other));
+    clock.now += WINDOW_SECONDS * 1000;
+    assert.equal(await idempotency.findReplay(request), undefined);
+    assert.deepEqual(responses.takeDue(), [past.id], 'the transaction of the new write removes it');
+    await eventually(async () => (await find(past.id)) === undefined);
+  });
+
   test('what nobody asks for within the window is removed from the journal, so that a restart does not bring it back', async (t) => {
     const { responses, commit, clock, find } = await openIdempotency(t);
     const response = await commit(toRequest());
