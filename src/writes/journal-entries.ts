@@ -72,6 +72,11 @@ export function toReplayed({ id, key, version = 0, transactionId, outcome = '{}'
   return { kind: 'replayed', version, transactionId, properties: undefined, fields, response: { id, key } };
 }
 
+/** Who has written, and where. */
+export function originOf(entry: Pick<NewEntry, 'caller' | 'tableId' | 'branch'>): string {
+  return `${branchNameOf(entry)} ${entry.caller}`;
+}
+
 /** Where writes follow one another: a branch of a table. */
 export function branchNameOf({ tableId, branch }: Pick<NewEntry, 'tableId' | 'branch'>): string {
   return `${tableId} ${branch ?? MAIN_BRANCH}`;

@@ -1,5 +1,6 @@
 import type { Journal, NewEntry, RecordedCommit } from '../catalog/catalog.ts';
 import type { Coordination } from '../coordination/coordination.ts';
+import type { CommitPlan, MultiCommitPlan } from '../engine/engine.ts';
 import { NotOwner } from '../errors/service-error.ts';
 import type { EngineLimits } from '../model/limits.ts';
 import { versionDiffers } from '../model/refusals.ts';
@@ -29,17 +30,20 @@ export interface PipelineParts extends VerifyParts {
 }
 
 type ReplayableRequest = Pick<JournaledWrite, 'request'> &
-  Partial<Pick<JournaledWrite, 'check' | 'growth' | 'branch' | 'table' | 'recordedAs'>>;
+  Partial<Pick<JournaledWrite, 'check' | 'growth' | 'branch' | 'table' | 'recordedAs'>> & {
+    readonly plan?: CommitPlan<unknown> | MultiCommitPlan<unknown>;
+  };
 
 /** Step 1 of any write: the result of the same request, if it was applied before; otherwise it is enqueued. */
 export async function runReplayable(
   { idempotency, onStep }: PipelineParts,
-  { request, check, growth, branch, table, recordedAs }: ReplayableRequest,
+  { request, check, growth, branch, table, recordedAs, plan }: ReplayableRequest,
   enqueue: () => Promise<WriteResult>,
 ): Promise<WriteResult> {
   try {
     if (table !== undefined) requireNoView({ table, recordedAs });
-    return await idempotency.serializeWrite(request, async () => {
+    const written = table && { table, branch, growth, plan };
+    return await idempotency.serializeWrite(request, written, async () => {
       await onStep('replay');
       const replayed = await idempotency.findReplay(request);
       if (replayed !== undefined) return replayed;

@@ -73,7 +73,17 @@ export interface MultiCommitWrite<Outcome> extends WriteOf<MultiCommitPlan<Outco
 }
 
 /** The entry whose response is about to be sent. */
-export type ResponseRef = Pick<NewEntry, 'id' | 'key'>;
+export interface ResponseRef extends Pick<NewEntry, 'id' | 'key'> {
+  /** Present when the write removed rows. */
+  readonly removal?: Removal;
+}
+
+/** Once it is answered, what its caller wrote to the branch before this version is not replayed without a key. */
+export interface Removal {
+  /** Caller and branch. */
+  readonly origin: string;
+  readonly version: number;
+}
 
 export interface SucceededWrite {
   readonly kind: 'committed' | 'replayed';

@@ -184,7 +184,8 @@ export async function fillIfDeclared(
     const { reservation } = claim;
     const { version, rows } = await writeData(reservation, ingest, services);
     const publication = { version, fields: toFields({ rows }), isKept: true };
-    const result = await services.writes.idempotency.serializeWrite(request.write, async () => {
+    const written = { table, branch: undefined };
+    const result = await services.writes.idempotency.serializeWrite(request.write, written, async () => {
       const replayed = await orDiscard(reservation, services, async () =>
         services.writes.idempotency.findReplay(request.write),
       );

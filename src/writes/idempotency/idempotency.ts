@@ -1,13 +1,20 @@
 import type { Journal, JournalEntry } from '../../catalog/catalog.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
-import { toReplayed } from '../journal-entries.ts';
-import type { SucceededWrite, WriteRequest, WriteResult } from '../write.ts';
+import type { CommitPlan, MultiCommitPlan } from '../../engine/engine.ts';
+import type { CommitKind } from '../../model/table.ts';
+import { originOf, toReplayed } from '../journal-entries.ts';
+import type { Fields, JournaledWrite, SucceededWrite, WriteRequest, WriteResult } from '../write.ts';
 import type { Responses } from './responses.ts';
 
 interface RunningRequest {
   readonly request: WriteRequest;
   readonly done: Promise<void>;
 }
+
+/** What a write was made to, and by what. */
+type WrittenTable = Pick<JournaledWrite, 'table' | 'branch' | 'growth'> & {
+  readonly plan?: CommitPlan<unknown> | MultiCommitPlan<unknown> | undefined;
+};
 
 type RepeatableEntry = Pick<JournalEntry, 'id' | 'digest' | 'key'>;
 
@@ -47,13 +54,20 @@ export class Idempotency {
   }
 
   /** The same for a write. Without a key it ends when its response is marked or released, not before. */
-  async serializeWrite(request: WriteRequest, run: () => Promise<WriteResult>): Promise<WriteResult> {
+  async serializeWrite(
+    request: WriteRequest,
+    written: WrittenTable | undefined,
+    work: () => Promise<WriteResult>,
+  ): Promise<WriteResult> {
+    const { caller } = request;
+    const origin = written && originOf({ caller, tableId: written.table.id, branch: written.branch });
+    const run = async (): Promise<WriteResult> => withRemoval(await work(), written, origin);
     if (request.key !== undefined) return this.serialize(request, run);
     const end = await this.#begin(request);
     let isUnsent = false;
     try {
       const result = await run();
-      isUnsent = this.#responses.track(request.digest(), result, end);
+      isUnsent = this.#responses.track({ digest: request.digest(), origin }, result, end);
       return result;
     } finally {
       if (!isUnsent) end();
@@ -90,8 +104,7 @@ export class Idempotency {
   endInDoubt(id: string, committed: JournalEntry | undefined, isOwn: boolean): void {
     this.#inDoubt.delete(id);
     if (committed === undefined || committed.key !== undefined) return;
-    if (isOwn || this.#responses.isUnanswered(committed))
-      this.#responses.addUnanswered(committed.digest, toReplayed(committed));
+    if (isOwn || this.#responses.isUnanswered(committed)) this.#responses.addUnanswered(committed);
   }
 
   async #findByKey(caller: string, key: string): Promise<JournalEntry | undefined> {
@@ -125,6 +138,20 @@ export class Idempotency {
   #runningLike(request: WriteRequest): readonly RunningRequest[] {
     return [...(this.#running.get(nameOf(request)) ?? [])];
   }
+}
+
+function withRemoval(result: WriteResult, written: WrittenTable | undefined, origin: string | undefined): WriteResult {
+  if (result.kind !== 'committed' || result.response === undefined) return result;
+  if (written === undefined || origin === undefined || !removesRows(written, result.fields)) return result;
+  return { ...result, response: { ...result.response, removal: { origin, version: result.version } } };
+}
+
+const REMOVES_ROWS: ReadonlySet<CommitKind> = new Set(['delete', 'overwrite', 'restore']);
+
+function removesRows({ plan, growth }: WrittenTable, { num_deleted_rows: deleted }: Fields): boolean {
+  if (typeof deleted === 'number') return deleted > 0;
+  if (typeof growth === 'object' && growth.replacesAll === true) return true;
+  return plan !== undefined && 'kinds' in plan && plan.kinds.some((kind) => REMOVES_ROWS.has(kind));
 }
 
 function nameOf(request: WriteRequest): string {

@@ -1,8 +1,8 @@
 import type { Journal, JournalEntry } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { JournalLimits } from '../../model/limits.ts';
-import { toReplayed } from '../journal-entries.ts';
-import type { ReplayableWrite, ResponseRef, WriteResult } from '../write.ts';
+import { originOf, toReplayed } from '../journal-entries.ts';
+import type { Removal, ReplayableWrite, ResponseRef, WriteResult } from '../write.ts';
 import type { ResponseMarks } from './response-marks.ts';
 
 export interface ResponsesParts {
@@ -15,16 +15,20 @@ export interface ResponsesParts {
 }
 
 /** A committed write without a key, whose response has been neither marked nor released yet. */
-interface Unsent {
-  readonly digest: string;
+interface Unsent extends UnsentWrite {
   readonly result: ReplayableWrite;
   /** Ends its request. */
   readonly end: () => void;
 }
 
+interface UnsentWrite {
+  readonly digest: string;
+  /** Caller and branch; absent for a write of several tables. */
+  readonly origin: string | undefined;
+}
+
 /** A committed write without a key, of which no response was ever begun. */
-interface Unanswered {
-  readonly result: ReplayableWrite;
+interface Unanswered extends Pick<Unsent, 'origin' | 'result'> {
   readonly until: number;
 }
 
@@ -75,10 +79,10 @@ export class Responses {
   }
 
   /** Keeps the result of a write without a key until its response is marked or released. False: there is none to keep. */
-  track(digest: string, result: WriteResult, end: () => void): boolean {
+  track(write: UnsentWrite, result: WriteResult, end: () => void): boolean {
     if ('error' in result || result.response === undefined) return false;
     const { response } = result;
-    this.#unsent.set(response.id, { digest, result: { ...result, response }, end });
+    this.#unsent.set(response.id, { ...write, result: { ...result, response }, end });
     return true;
   }
 
@@ -87,7 +91,8 @@ export class Responses {
    * neither be written nor be done without: then the response must not be sent.
    */
   mark(response: ResponseRef): Promise<void> | undefined {
-    const { id, key } = response;
+    const { id, key, removal } = response;
+    if (removal !== undefined) this.#dropBefore(removal);
     if (key !== undefined) return undefined;
     const { marks } = this.#parts;
     if (marks?.generation !== undefined && !marks.mark(id) && !marks.invalidate())
@@ -104,14 +109,12 @@ export class Responses {
       this.#answered(id);
       return;
     }
-    this.addUnanswered(unsent.digest, unsent.result);
+    this.#addUnanswered(unsent, unsent.result);
     this.#end(id);
   }
 
-  addUnanswered(digest: string, result: ReplayableWrite): void {
-    const until = this.#parts.now() + this.#parts.limits.windowSeconds * 1000;
-    this.#setUnanswered(digest, [...(this.#unanswered.get(digest) ?? []), { result, until }]);
-    this.#pruneLater();
+  addUnanswered(entry: JournalEntry): void {
+    this.#addUnanswered({ digest: entry.digest, origin: originOf(entry) }, toReplayed(entry));
   }
 
   /** Each answers one request: a second identical one is new. */
@@ -175,7 +178,7 @@ export class Responses {
     const pending = (await journal.pending()).filter((entry) => entry.key === undefined && isKept(entry));
     const renewed = [...kept, ...pending].map(({ id }) => id);
     await journal.renew(renewed, generation);
-    for (const entry of kept) this.addUnanswered(entry.digest, toReplayed(entry));
+    for (const entry of kept) this.addUnanswered(entry);
   }
 
   async close(): Promise<void> {
@@ -225,6 +228,27 @@ export class Responses {
       this.#retrying = undefined;
       if (this.#aborted.size > 0) this.#removeSoon();
     }, RETRY_MILLISECONDS).unref();
+  }
+
+  #addUnanswered({ digest, origin }: UnsentWrite, result: ReplayableWrite): void {
+    const until = this.#parts.now() + this.#parts.limits.windowSeconds * 1000;
+    this.#setUnanswered(digest, [...(this.#unanswered.get(digest) ?? []), { origin, result, until }]);
+    this.#pruneLater();
+  }
+
+  /** The rows of these writes may be gone: the same requests are new ones, also after a crash, as the marks then show. */
+  #dropBefore({ origin, version }: Removal): void {
+    for (const [digest, unanswered] of this.#unanswered) {
+      const isDropped = (each: Unanswered): boolean => each.origin === origin && each.result.version < version;
+      const ids = unanswered.filter(isDropped).map(({ result }) => result.response.id);
+      if (ids.length === 0) continue;
+      for (const id of ids) this.#parts.marks?.mark(id);
+      this.abort(ids);
+      this.#setUnanswered(
+        digest,
+        unanswered.filter((each) => !isDropped(each)),
+      );
+    }
   }
 
   #setUnanswered(digest: string, unanswered: readonly Unanswered[]): void {

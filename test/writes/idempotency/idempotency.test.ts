@@ -9,11 +9,12 @@ import { Responses } from '../../../src/writes/idempotency/responses.ts';
 import { ResponseMarks } from '../../../src/writes/idempotency/response-marks.ts';
 import type { ResponseRef, SucceededWrite, WriteRequest } from '../../../src/writes/write.ts';
 import { createTable, temporaryCatalog } from '../../catalog/temporary-catalog.ts';
-import { readRows } from '../../engine/test-engine.ts';
+import { openFixture, readRows } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
 import { eventually } from '../../support/eventually.ts';
 import { refusal } from '../../support/refusal.ts';
 import { openWriteFixture } from '../write-fixture.ts';
+import type { WriteFixture, WriteOptions } from '../write-fixture.ts';
 
 const WINDOW_SECONDS = 60;
 const SLOTS = 4096;
@@ -82,7 +83,7 @@ async function openIdempotency(t: TestContext, watch: (journal: Journal) => Jour
   /** A whole write, but for its response. */
   const commit = async (request: WriteRequest): Promise<ResponseRef> => {
     const written = await record(request);
-    await idempotency.serializeWrite(request, async () => written);
+    await idempotency.serializeWrite(request, undefined, async () => written);
     return written.response;
   };
   const find = async (id: string): Promise<JournalEntry | undefined> => catalog.journal.find(id);
@@ -269,7 +270,7 @@ suite('without a key', () => {
     const client = new AbortController();
     const first = toRequest({ signal: client.signal });
     const events: string[] = [];
-    const result = await idempotency.serializeWrite(first, async () => {
+    const result = await idempotency.serializeWrite(first, undefined, async () => {
       await idempotency.serialize(toRequest(), async () => void events.push('beside it'));
       client.abort();
       return record(first);
@@ -405,6 +406,94 @@ suite('entries of writes that were not committed', () => {
     responses.abort([id]);
     await eventually(async () => (await find(id)) === undefined);
     await eventually(async () => !responses.isRemovable(id));
+  });
+});
+
+suite('a lost reply, and then an answered write of the same caller that removes rows', () => {
+  /** A table with an insert whose reply was lost. */
+  async function openLost(t: TestContext, options: WriteOptions = {}): Promise<WriteFixture> {
+    const fixture = await openWriteFixture(t);
+    await fixture.create(toItems(3));
+    const lost = await fixture.insert(toItems(2), { digest: 'd', ...options });
+    assert.ok(lost.response !== undefined);
+    fixture.writes.responses.release(lost.response);
+    return fixture;
+  }
+
+  async function answer(fixture: WriteFixture, { response }: SucceededWrite): Promise<void> {
+    assert.ok(response !== undefined);
+    await fixture.writes.responses.mark(response);
+  }
+
+  const REMOVALS: Readonly<Record<string, (fixture: WriteFixture, options: WriteOptions) => Promise<SucceededWrite>>> =
+    {
+      delete: async (fixture, options) => fixture.delete('id < 2', options),
+      overwrite: async (fixture, options) => fixture.insert(toItems(1), { ...options, mode: 'overwrite' }),
+      'long overwrite': async (fixture, options) =>
+        fixture.insert(await openFixture('multi', { chunkBytes: 2048 }), { ...options, mode: 'overwrite' }),
+      restore: async (fixture, options) => fixture.restore(1, options),
+      'merge that deletes': async (fixture, options) => fixture.merge(toItems(1), { deleteOthers: true }, options),
+    };
+  for (const [name, remove] of Object.entries(REMOVALS)) {
+    for (const key of [undefined, 'k']) {
+      const withKey = key === undefined ? '' : ' with a key';
+      test(`the same insert is applied after a ${name}${withKey}, also after a crash`, async (t) => {
+        const before = await openLost(t);
+        await answer(before, await remove(before, key === undefined ? {} : { key }));
+        const restarted = await openWriteFixture(t, { folder: before.folder });
+        assert.equal(
+          await restarted.writes.idempotency.findReplay(restarted.request('insert', { digest: 'd' })),
+          undefined,
+        );
+        assert.equal(await before.writes.idempotency.findReplay(before.request('insert', { digest: 'd' })), undefined);
+      });
+    }
+  }
+
+  const KEPT: Readonly<Record<string, (fixture: WriteFixture) => Promise<unknown>>> = {
+    'a removal that is not answered': async (fixture) => fixture.restore(1),
+    'a removal by another caller': async (fixture) => answer(fixture, await fixture.restore(1, { caller: 'bob' })),
+    'a delete that finds no rows': async (fixture) => answer(fixture, await fixture.delete('id = 99')),
+    'an update': async (fixture) => answer(fixture, await fixture.update([['score', '2']])),
+    'a merge that deletes nothing': async (fixture) => answer(fixture, await fixture.merge(toItems(1))),
+    'another insert': async (fixture) => answer(fixture, await fixture.insert(toItems(1))),
+    'a removal from another table': async (fixture) => {
+      await fixture.create(toItems(3), 'other');
+      await fixture.insert(toItems(1), { directory: 'other' });
+      await fixture.insert(toItems(1), { directory: 'other' });
+      await answer(fixture, await fixture.delete('id = 0', { directory: 'other' }));
+    },
+  };
+  for (const [name, write] of Object.entries(KEPT)) {
+    test(`the same insert is still replayed after ${name}`, async (t) => {
+      const fixture = await openLost(t);
+      await write(fixture);
+      assert.equal((await fixture.insert(toItems(2), { digest: 'd' })).kind, 'replayed');
+    });
+  }
+
+  test('an insert after the removal is still replayed when the removal is answered late', async (t) => {
+    const fixture = await openWriteFixture(t);
+    await fixture.create(toItems(3));
+    const removal = await fixture.delete('id = 0');
+    const lost = await fixture.insert(toItems(2), { digest: 'd' });
+    assert.ok(lost.response !== undefined);
+    fixture.writes.responses.release(lost.response);
+    await answer(fixture, removal);
+    assert.equal((await fixture.insert(toItems(2), { digest: 'd' })).kind, 'replayed');
+  });
+
+  test('one that the process before it has left is applied too', async (t) => {
+    const before = await openLost(t);
+    const fixture = await openWriteFixture(t, { folder: before.folder });
+    await answer(fixture, await fixture.delete('id < 2'));
+    assert.equal((await fixture.insert(toItems(2), { digest: 'd' })).kind, 'committed');
+  });
+
+  test('an insert with a key is replayed all the same', async (t) => {
+    const fixture = await openLost(t, { key: 'k' });
+    await answer(fixture, await fixture.restore(1));
+    assert.equal((await fixture.insert(toItems(2), { digest: 'd', key: 'k' })).kind, 'replayed');
   });
 });
 
