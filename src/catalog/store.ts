@@ -36,7 +36,7 @@ export async function eachPart<Id>(ids: readonly Id[], work: (part: readonly Id[
 export interface TransactionOptions {
   /** Must survive a power loss, not only a crash of the process. */
   readonly isDurable: boolean;
-  /** The work is one statement: a transaction by itself, without begin and commit. */
+  /** The work writes with its last statement only: that is a transaction by itself, without begin and commit. */
   readonly isOneStatement?: boolean;
 }
 

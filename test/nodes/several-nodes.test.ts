@@ -96,6 +96,22 @@ suite('three nodes on one catalog and one store', { skip: NO_CLUSTERS }, () => {
     assert.equal(await count(clients[2], table), 16);
   });
 
+  test('a write that waits while its table is dropped finds no table', async () => {
+    const [a, , c] = clients;
+    const table = await createOwned('vanished');
+    const insert = async () => a.arrow(`${table}/insert`, sampleStream(2));
+    const held = cluster.store.faults.hold({ method: 'PUT', path: /vanished.*_versions/ });
+    const first = insert();
+    await held.reached;
+    const second = a.post(`${table}/update`, { updates: [['id', '1']] });
+    const dropped = c.post(`${table}/drop`, {});
+    await eventually(async () => (await c.post(`${table}/describe`, {})).status === 404);
+    held.release();
+    ok(await first);
+    assert.equal((await second).status, 404, (await second).text);
+    ok(await dropped);
+  });
+
   test('of writes that follow one another, a node that forwards them asks the catalog about few', async () => {
     const table = await createOwned('remembered');
     const { toCatalog } = cluster.node(1);

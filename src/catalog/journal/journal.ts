@@ -69,7 +69,7 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
       const insertsOnly = removes.length === 0 && !changesLookups && bounds.every(({ ids }) => ids.length === 0);
       await group.run({
         run: async (sql) => {
-          if (nodeId !== undefined) await requireLeases(sql, entries, nodeId);
+          await requireLeases(sql, entries, nodeId);
           await insertEntries(sql, entries, { ...options, since: now() });
         },
         changesLookups,
@@ -89,7 +89,7 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
       });
     },
 
-    /** Throws `NotOwner` when another node has taken the table over. */
+    /** Throws `NotOwner` when another node has taken the table over, and refuses when the table is gone. */
     async requireOwner(tableId: string, epoch: number): Promise<void> {
       if (nodeId !== undefined) await read(async (sql) => requireLease(sql, tableId, nodeId, epoch));
     },
@@ -180,7 +180,7 @@ function createEntryLookups({ read, group, now, requireDurable }: CatalogContext
 }
 
 /** Those of a batch are of several tables. */
-async function requireLeases(sql: Sql, entries: readonly NewEntry[], nodeId: string): Promise<void> {
+async function requireLeases(sql: Sql, entries: readonly NewEntry[], nodeId: string | undefined): Promise<void> {
   const epochs = new Map(entries.map(({ tableId, epoch }) => [tableId, epoch]));
   for (const [tableId, epoch] of epochs) await requireLease(sql, tableId, nodeId, epoch);
 }

@@ -1,4 +1,4 @@
-import { NotOwner } from '../../errors/service-error.ts';
+import { NotOwner, ServiceError } from '../../errors/service-error.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import type { CatalogContext } from '../context.ts';
 import { runHot } from '../journal/hot-statements.ts';
@@ -124,8 +124,8 @@ export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now 
   };
 }
 
-/** What its owner begins later is refused: the epoch has changed. */
-async function isIdle(sql: Sql, tableId: string): Promise<boolean> {
+/** Whether no write of the table is pending. What its owner begins after a change of epoch, or once the table is gone, is refused. */
+export async function isIdle(sql: Sql, tableId: string): Promise<boolean> {
   const pending = sql.selectFrom('journal').select('id').where('tableId', '=', tableId);
   return (await pending.where('state', '=', 'pending').executeTakeFirst()) === undefined;
 }
@@ -159,20 +159,31 @@ async function writeLease(sql: Sql, { tableId, ...lease }: LeaseRow): Promise<vo
     .execute();
 }
 
-/** Inside of the transaction of a write: refuses when another node may write to the table by now. */
+/**
+ * Inside of the transaction of a write: refuses when the table is gone, or when another node may write to it by now.
+ * Without a node only this process writes.
+ */
 export async function requireLease(
   sql: Sql,
   tableId: string,
-  nodeId: string,
+  nodeId: string | undefined,
   epoch: number | undefined,
 ): Promise<void> {
-  const [lease] = await runHot(sql, {
+  const [table] = await runHot(sql, {
     key: 'select lease',
     compile: () =>
-      sql.selectFrom('leases').select(['nodeId as holder', 'epoch']).where('tableId', '=', tableId).compile(),
+      sql
+        .selectFrom('tables')
+        .leftJoin('leases', 'leases.tableId', 'tables.id')
+        .select(['leases.nodeId as holder', 'leases.epoch as epoch'])
+        .where('tables.id', '=', tableId)
+        .compile(),
     values: [tableId],
+    isOneRow: true,
   });
-  if (lease?.holder !== nodeId || (epoch !== undefined && lease.epoch !== epoch)) throw new NotOwner();
+  if (table === undefined) throw new ServiceError('TableNotFound', 'The table no longer exists.');
+  if (nodeId === undefined) return;
+  if (table.holder !== nodeId || (epoch !== undefined && table.epoch !== epoch)) throw new NotOwner();
 }
 
 export async function deleteLease(sql: Sql, tableId: string): Promise<void> {

@@ -1,4 +1,5 @@
 import type { Journal, NewEntry } from '../../catalog/catalog.ts';
+import { ServiceError } from '../../errors/service-error.ts';
 import { isObjectRoot } from '../../model/table.ts';
 import type { TableRecord } from '../../model/table.ts';
 import type { Storage } from '../../storage/storage.ts';
@@ -48,7 +49,12 @@ export function prepareUndo(
     // Refuses a table whose disk failed, before anything is restored.
     const scope = await storage.beginSync(location);
     try {
-      if (!isRestored) await restore();
+      if (!isRestored) {
+        await restore().catch((error: unknown) => {
+          // The table was dropped meanwhile.
+          if (!(error instanceof ServiceError) || error.kind !== 'TableNotFound') throw error;
+        });
+      }
       isRestored = true;
       // Durable before the entry goes: nothing else would undo the commits after a power loss.
       await scope.sync();

@@ -297,8 +297,10 @@ suite('a commit', () => {
 
   test('of a table that is gone is not recorded, those beside it are', async (t) => {
     const { catalog, journal, databaseId, table, entry } = await openJournal(t);
-    const entries = [entry('a'), entry('b', { tableId: 'gone' }), entry('c')];
+    const gone = await createTable(catalog, databaseId, ['gone']);
+    const entries = [entry('a'), entry('b', { tableId: gone.id }), entry('c')];
     await journal.begin(entries, OPTIONS);
+    await catalog.tables.drop(gone, ENTRY);
     const recorded = await journal.record(
       entries.map((each) => toCommit({ ...table, id: each.tableId }, each)),
       true,
@@ -307,6 +309,13 @@ suite('a commit', () => {
       recorded.map((each) => each !== undefined),
       [true, false, true],
     );
-    assert.equal((await catalog.transactions.list({ databaseId, limit: 10 })).length, 3);
+    assert.equal((await catalog.transactions.list({ databaseId, limit: 10 })).length, 5);
+  });
+
+  test('is not begun at a table that is gone', async (t) => {
+    const { catalog, journal, table, entry } = await openJournal(t);
+    await catalog.tables.deregister(table, ENTRY);
+    await assert.rejects(journal.begin([entry('a')], OPTIONS), refusal('TableNotFound'));
+    assert.deepEqual(await journal.pending(), []);
   });
 });

@@ -119,6 +119,17 @@ suite('a lease', () => {
     assert.equal(await b.leases.find(table.id), undefined);
   });
 
+  test('of a table that is gone lets nothing begin, even one that was taken afterwards', async (t) => {
+    const { a, b, table } = await openNodes(t);
+    const isGone = refusal('TableNotFound');
+    await a.leases.take(table.id);
+    await b.tables.deregister(table, ENTRY);
+    await assert.rejects(a.journal.begin([newEntry(table, 'x', 1)], OPTIONS), isGone);
+    await assert.rejects(a.journal.requireOwner(table.id, 1), isGone);
+    await b.leases.take(table.id);
+    await assert.rejects(b.journal.begin([newEntry(table, 'x', 1)], OPTIONS), isGone);
+  });
+
   test('is needed to begin a write and to record it', async (t) => {
     const { a, b, table } = await openNodes(t);
     await assert.rejects(a.journal.begin([newEntry(table, 'x', 1)], OPTIONS), NotOwner);
