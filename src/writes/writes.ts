@@ -1,5 +1,6 @@
 import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
+import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
 import type { Catalog, CompletedRequest, Reservation } from '../catalog/catalog.ts';
 import type { LocateOptions, Owner } from '../coordination/coordination.ts';
@@ -57,6 +58,10 @@ export interface WritesSettings extends Pick<
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
+
+/** How long a committed write may take to be recorded before the removal of its table is tried all the same. */
+const RECORDING_MILLISECONDS_MAX = 2000;
+const RECORDING_PAUSE_MILLISECONDS = 10;
 
 /** How often idle uploads and expired keys are removed. */
 const EXPIRY_MILLISECONDS = 60_000;
@@ -236,6 +241,18 @@ export class Writes {
   /** Copies a state of a table into a new one; the source does not change meanwhile. */
   async cloneTable(source: TableLocation, target: TableLocation, work: () => Promise<number>): Promise<number> {
     return runSynced(this.#settings.storages, target, async () => this.queues.run(source, work));
+  }
+
+  /** Takes a table away whose data stay: first, the writes before it are recorded. */
+  async release<Value>({ id, location }: TableRecord, work: () => Promise<Value>): Promise<Value> {
+    const { journal } = this.#settings.catalog;
+    return this.queues.run(location, async () => {
+      const giveUpAt = performance.now() + RECORDING_MILLISECONDS_MAX;
+      // They leave the queue when they are committed.
+      while ((await journal.pending(id)).length > 0 && performance.now() < giveUpAt)
+        await sleep(RECORDING_PAUSE_MILLISECONDS);
+      return work();
+    });
   }
 
   /** Waits for the writes before it, and for work beside them that cannot be stopped. Data that is not there is fine. */

@@ -96,6 +96,29 @@ suite('three nodes on one catalog and one store', { skip: NO_CLUSTERS }, () => {
     assert.equal(await count(clients[2], table), 16);
   });
 
+  test('a write that runs while its table is deregistered is recorded first: its key holds for the data', async () => {
+    const [a, b, c] = clients;
+    const table = await createOwned('released');
+    const { location } = ok(await a.post(`${table}/describe`, {}));
+    const insert = async (client: Client) =>
+      client.arrow(`${table}/insert`, sampleStream(2), { 'idempotency-key': 'released' });
+    const held = cluster.store.faults.hold({ method: 'PUT', path: /released.*_versions/ });
+    const inserted = insert(a);
+    await held.reached;
+    const operations = [{ deregister_table: { id: ['released'] } }];
+    const refused = await c.post('/v1/table/batch-commit', { operations });
+    assert.equal(refused.status, 503, refused.text);
+    assert.match(refused.text, /not finished/);
+    const deregistered = b.post(`${table}/deregister`, {});
+    held.release();
+    const { version, transaction_id } = ok(await inserted);
+    assert.deepEqual([version, typeof transaction_id], [3, 'string']);
+    ok(await deregistered);
+    ok(await c.post(`${table}/register`, { location: location.split('/').at(-1) }));
+    assert.equal((await insert(b)).status, 400);
+    assert.equal(await count(c, table), 13);
+  });
+
   test('a write that waits while its table is dropped finds no table', async () => {
     const [a, , c] = clients;
     const table = await createOwned('vanished');

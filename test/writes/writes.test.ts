@@ -5,7 +5,7 @@ import { suite, test } from 'node:test';
 import { Int32, Utf8 } from 'apache-arrow';
 import { ServiceError } from '../../src/errors/service-error.ts';
 import type { WriteStep } from '../../src/writes/writes.ts';
-import { latest, openApart, readRows, toQuery, toStream } from '../engine/test-engine.ts';
+import { latest, openApart, readRows, sql, toQuery, toStream } from '../engine/test-engine.ts';
 import { toItems, toTable } from '../engine/sample-tables.ts';
 import { refusal } from '../support/refusal.ts';
 import { openWriteFixture } from './write-fixture.ts';
@@ -28,6 +28,46 @@ suite('a write', () => {
     await assert.rejects(fixture.update([['id', "'abc'"]]), refusal('InvalidInput'));
     assert.equal(await fixture.version(), 1);
     while ((await fixture.catalog.journal.pending()).length > 0) await new Promise(setImmediate);
+  });
+
+  test('is recorded before its table is deregistered, and refused afterwards', async (t) => {
+    let isRecording = (): void => {};
+    const recording = new Promise<void>((resolve) => (isRecording = resolve));
+    let record = (): void => {};
+    const mayRecord = new Promise<void>((resolve) => (record = resolve));
+    const onStep = async (step: WriteStep): Promise<void> => {
+      if (step !== 'record') return;
+      isRecording();
+      await mayRecord;
+    };
+    const fixture = await openWriteFixture(t, { onStep });
+    const { catalog, writes } = fixture;
+    await fixture.create(toItems(3));
+    const table = await fixture.table();
+    const entry = { operation: 'deregister_table', caller: 'ann', version: 0, requestId: 'request' };
+    const insert = fixture.insert(toItems(2), { key: 'k' });
+    await recording;
+    const deregister = async () => catalog.tables.deregister(table, entry);
+    await assert.rejects(deregister(), refusal('ServiceUnavailable', /not finished/));
+    const released = writes.release(table, deregister);
+    const late = writes.run({
+      request: fixture.request('delete_from_table'),
+      table,
+      branch: undefined,
+      recordedAs: 'delete_from_table',
+      plan: fixture.engine.commits.delete(sql('id = 0')),
+      rule: { from: 'nothing' },
+      toFields: () => ({}),
+    });
+    record();
+    const { transactionId } = await insert;
+    assert.ok(transactionId !== undefined);
+    await released;
+    assert.equal((await catalog.journal.findByKey('ann', 'k'))?.transactionId, transactionId);
+    const result = await late;
+    assert.ok('error' in result && result.error.kind === 'TableNotFound');
+    const apart = await openApart(t, fixture.state());
+    assert.equal(await apart.countRows(), 5);
   });
 
   test('heeds If-Match, against the version that it will follow', async (t) => {

@@ -6,7 +6,7 @@ import type { CatalogContext } from '../context.ts';
 import { recordTransaction } from '../journal/transactions.ts';
 import type { CommitEntry, Recorded } from '../journal/transactions.ts';
 import { deleteHead } from '../nodes/heads.ts';
-import { deleteLease } from '../nodes/leases.ts';
+import { deleteLease, isIdle } from '../nodes/leases.ts';
 import { requireNamespaceId } from '../namespaces/namespace-rows.ts';
 import { toPathText } from '../path-text.ts';
 import type { TableRow } from '../schema/rows.ts';
@@ -97,11 +97,14 @@ export async function removeRow(sql: Sql, row: TableRow, { roots, now }: Catalog
   return { tableId: id, location: toLocation(row, roots) };
 }
 
-/** Deletes the table and keeps its data for their owner. Refused while they are incomplete: recovery would not find the table. */
+/**
+ * Deletes the table and keeps its data for their owner. Refused while a write is pending: its result could not be recorded,
+ * and after a failure it could be neither verified nor undone.
+ */
 export async function releaseRow(sql: Sql, row: TableRow, releasedAt: number): Promise<void> {
   const { id, location, databaseId, path, heldVersion } = row;
-  if (heldVersion !== null) {
-    throw new ServiceError('ServiceUnavailable', 'A write of several commits to the table is not finished.', {
+  if (heldVersion !== null || !(await isIdle(sql, id))) {
+    throw new ServiceError('ServiceUnavailable', 'A write to the table is not finished.', {
       hint: 'Try again when it is finished.',
       retryAfterSeconds: 5,
     });

@@ -35,7 +35,10 @@ export const deregisterTable = defineTableOperation({
   body: { kind: 'json', shape: EmptyBody },
   replies: [json(GoneTableReply, 'The table that was deregistered, with the location of its data.')],
   async run(request, services) {
-    const { transactionId } = await services.catalog.tables.deregister(request.table, toCommitEntry(request));
+    const { catalog, writes } = services;
+    const { transactionId } = await writes.release(request.table, async () =>
+      catalog.tables.deregister(request.table, toCommitEntry(request)),
+    );
     services.engine.lifecycle.close(request.table.location);
     return replyWithGoneTable(request, transactionId);
   },

@@ -128,7 +128,7 @@ test('data of a deregistered table are their owner’s: neither litter nor adopt
   assert.equal((await catalog.tables.findOwner(database.id, '/data/mine.lance'))?.kind, 'table');
 });
 
-test('a table is not deregistered while a long write or a batch holds it: its data would stay half-written', async (context) => {
+test('a table is not deregistered while a write is pending: its result would be lost', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const table = await createTable(catalog, database.id, ['orders']);
   const location = { kind: 'listed', root: '/data', directory: 'other' } as const;
@@ -143,6 +143,15 @@ test('a table is not deregistered while a long write or a batch holds it: its da
   await assert.rejects(catalog.batches.record({ ...changes, databaseId: database.id, entry, complete }), isHeld);
   assert.equal((await catalog.tables.find(database.id, ['orders']))?.id, table.id);
   await catalog.tables.release(table.id);
+
+  const request = { id: 'x', caller: 'key:k', digest: 'x', key: 'k', generation: undefined, requestId: 'r' };
+  const write = { operation: 'insert_into_table', branch: undefined, baseVersion: 1, epoch: 0, expected: '{}' };
+  const pending = { ...request, ...write, databaseId: database.id, tableId: table.id, path: table.path };
+  await catalog.journal.begin([{ ...pending, holdsReaders: false }], { bounds: [], removes: [], isDurable: true });
+  await assert.rejects(catalog.tables.deregister(table, NAMED), isHeld);
+  await assert.rejects(catalog.tables.register(registration, NAMED), isHeld);
+  await assert.rejects(catalog.batches.record({ ...changes, databaseId: database.id, entry, complete }), isHeld);
+  await catalog.journal.record([{ table, commit: ENTRY, entry: { id: 'x', outcome: '{}' } }], true);
   await catalog.tables.deregister(table, NAMED);
   assert.equal(await findState(catalog, database.id, ['orders']), 'absent');
 });
