@@ -16,6 +16,16 @@ export interface BackgroundParts extends TableAccess {
   readonly limits: Pick<EngineLimits, 'writeAttemptsMax'>;
 }
 
+/** What keeps a commit from being undone after it was reported. */
+interface BuildGuard {
+  /** Refuses while a failed write of several commits has yet to be undone: the index would go with it. */
+  readonly requireUndone: () => void;
+  /** Resolves when nothing that another node has begun can undo what is committed by now. */
+  readonly outlastOthers: () => Promise<void>;
+}
+
+const ALONE: BuildGuard = { requireUndone: () => {}, outlastOthers: async () => {} };
+
 /** Called before each phase of work; may throw to stop there. */
 type EnterPhase = (phase: string) => Promise<void> | void;
 
@@ -37,16 +47,10 @@ export class BackgroundWork {
     this.#parts = parts;
   }
 
-  /** `requireUndone` refuses while a failed write of several commits has yet to be undone: the index would go with it. */
-  async buildIndex(
-    target: WriteTarget,
-    request: IndexRequest,
-    enter: EnterPhase,
-    requireUndone = (): void => {},
-  ): Promise<IndexCommit> {
+  async buildIndex(target: WriteTarget, request: IndexRequest, enter: EnterPhase, guard = ALONE): Promise<IndexCommit> {
     const { engine, queues, limits } = this.#parts;
     const open = async () => {
-      requireUndone();
+      guard.requireUndone();
       return engine.indexes.openBuild(target);
     };
     return this.#run(target, async () => {
@@ -56,7 +60,7 @@ export class BackgroundWork {
         try {
           await enter('building');
           const commit = await opened.build(request);
-          if (!(await this.#isUndone(target, commit, requireUndone))) return commit;
+          if (!(await this.#isUndone(target, commit, guard))) return commit;
           if (attempt >= limits.writeAttemptsMax) throw indexUndone();
         } catch (error) {
           // An overwrite makes the index worthless: it is built again.
@@ -72,8 +76,9 @@ export class BackgroundWork {
   async #isUndone(
     { location, branch }: WriteTarget,
     { version }: IndexCommit,
-    requireUndone: () => void,
+    { requireUndone, outlastOthers }: BuildGuard,
   ): Promise<boolean> {
+    await outlastOthers();
     const { queues, storages } = this.#parts;
     const storage = storages.of(location.root);
     const takesBack = ({ kind, restoredVersion = version }: Commit): boolean =>
@@ -91,7 +96,7 @@ export class BackgroundWork {
     return queues.run(location, look, { isNext: true });
   }
 
-  /** `undefined` when a writer was faster: then nothing was changed. `requireUndone` as for an index. */
+  /** `undefined` when a writer was faster: then nothing was changed. `requireUndone` as in `BuildGuard`. */
   async optimize(
     location: TableLocation,
     request: OptimizeRequest,

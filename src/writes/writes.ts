@@ -2,7 +2,7 @@ import { randomUUID } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
-import type { Catalog, CompletedRequest, Reservation } from '../catalog/catalog.ts';
+import type { Catalog, CompletedRequest, JournalEntry, Reservation } from '../catalog/catalog.ts';
 import type { LocateOptions, Owner } from '../coordination/coordination.ts';
 import type { WriteOutcome } from '../engine/engine.ts';
 import { NotOwner } from '../errors/service-error.ts';
@@ -15,6 +15,7 @@ import type { BatchWrite } from './batch-commit.ts';
 import { Idempotency } from './idempotency/idempotency.ts';
 import { ResponseMarks } from './idempotency/response-marks.ts';
 import { Responses } from './idempotency/responses.ts';
+import { branchNameOf, readExpectation } from './journal-entries.ts';
 import { MultiCommitPipeline } from './multi-commit.ts';
 import { WriteQueues } from './queue/write-queues.ts';
 import { Fences } from './recovery/fences.ts';
@@ -27,6 +28,7 @@ import { Spool } from './uploads/spool.ts';
 import { Uploads } from './uploads/uploads.ts';
 import type {
   Fields,
+  JournaledWrite,
   MultiCommitWrite,
   OnCommit,
   OnWriteStep,
@@ -62,6 +64,7 @@ export interface WritesSettings extends Pick<
 /** How long a committed write may take to be recorded before the removal of its table is tried all the same. */
 const RECORDING_MILLISECONDS_MAX = 2000;
 const RECORDING_PAUSE_MILLISECONDS = 10;
+const OUTLAST_PAUSE_MILLISECONDS = 100;
 
 /** How often idle uploads and expired keys are removed. */
 const EXPIRY_MILLISECONDS = 60_000;
@@ -139,6 +142,28 @@ export class Writes {
     } catch (error) {
       if (error instanceof NotOwner) return false;
       throw error;
+    }
+  }
+
+  /**
+   * For a commit beside the queue: resolves when nothing that another node has begun can undo it. This node takes the table
+   * back, which no other can then write from a base version before the commit. Where it cannot, because the table is written
+   * all the time, the writes that would undo the commit have ended.
+   */
+  async outlastOthers({ table, branch }: Pick<JournaledWrite, 'table' | 'branch'>): Promise<void> {
+    const { coordination, catalog } = this.#settings;
+    const name = branchNameOf({ tableId: table.id, branch });
+    const undoes = (entry: JournalEntry): boolean =>
+      branchNameOf(entry) === name && readExpectation(entry).isMultiCommit === true;
+    for (;;) {
+      try {
+        if (!(await this.owns(table))) await coordination.claim(table);
+        if ((await this.locate(table)) === undefined) return;
+      } catch (error) {
+        if (!(error instanceof NotOwner)) throw error;
+        if (!(await catalog.journal.pending(table.id)).some(undoes)) return;
+      }
+      await sleep(OUTLAST_PAUSE_MILLISECONDS);
     }
   }
 

@@ -197,4 +197,37 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
     assert.deepEqual(await counts(tables), [10, 10, 10, 10, 10, 10]);
     for (const { at } of tables) assert.ok(ok(await clients[0].post(`${at}/describe`, {})).version > 2);
   });
+
+  test('an index that a batch of another node takes back is built again before it is reported', async () => {
+    const tables = [await createOwned('indexed-one'), await createOwned('indexed-two')];
+    const [table] = tables;
+    assert.ok(table !== undefined);
+    const entries = await toEntries(tables);
+    const hold = (name: string) =>
+      cluster.store.faults.hold({ method: 'PUT', path: new RegExp(`${name}.*_versions/\\d{20}\\.manifest$`) });
+    const index = hold('indexed-one');
+    const built = clients[0].post(`${table.at}/create_scalar_index`, { column: 'id', index_type: 'BTREE' });
+    await index.reached;
+    const second = hold('indexed-two');
+    const batch = clients[1].post('/v1/table/version/batch-create', { entries });
+    await second.reached;
+    index.release();
+    const manifests = () => cluster.store.objects.paths('').filter((path) => /indexed-one.*_versions/.test(path));
+    await eventually(async () => manifests().length === 4);
+    const path = /indexed-two.*_versions\/\d{20}\.manifest$/;
+    cluster.store.faults.add('error-before', { method: 'PUT', path }, 5);
+    second.release();
+    assert.equal((await batch).status, 503, (await batch).text);
+    cluster.store.faults.clear();
+    const { job_id } = ok(await built);
+    await eventually(async () => ok(await clients[2].post('/v1/jobs/describe', { job_id })).job_state === 'DONE');
+    for (const client of clients) {
+      const { indexes } = ok(await client.post(`${table.at}/index/list`, {}));
+      assert.deepEqual(
+        indexes.map(({ index_name }: { index_name: string }) => index_name),
+        ['id_idx'],
+      );
+    }
+    assert.deepEqual(await counts([table]), [10, 10, 10]);
+  });
 });

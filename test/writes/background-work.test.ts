@@ -71,14 +71,15 @@ suite('a build', () => {
     const requireUndone = (): void => {
       if (undo.isPending) throw notUndoneYet();
     };
+    const guard = { requireUndone, outlastOthers: async () => {} };
     const refused = refusal('ServiceUnavailable', /not been rolled back/);
     await assert.rejects(
-      background.buildIndex(table, request('id', BTREE), () => {}, requireUndone),
+      background.buildIndex(table, request('id', BTREE), () => {}, guard),
       refused,
     );
     undo.isPending = false;
     const fail = (phase: string): void => void (undo.isPending = phase === 'building');
-    await assert.rejects(background.buildIndex(table, request('id', BTREE), fail, requireUndone), refused);
+    await assert.rejects(background.buildIndex(table, request('id', BTREE), fail, guard), refused);
   });
 
   test('lets every kind of write through, keeps them all, and is usable afterwards', async (t) => {

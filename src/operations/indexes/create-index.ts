@@ -55,9 +55,12 @@ async function buildIndex(request: CreateIndexRequest, services: Services, kinds
 
   const job = services.jobs.start(toSubject(request, index, chosen), async (enter) => {
     const startedAt = performance.now();
-    const { background, inDoubtWrites } = services.writes;
-    const requireUndone = (): void => inDoubtWrites.requireUndone({ table: request.table, branch });
-    const { version } = await background.buildIndex(target, index, enter, requireUndone);
+    const { writes } = services;
+    const written = { table: request.table, branch };
+    const { version } = await writes.background.buildIndex(target, index, enter, {
+      requireUndone: () => writes.inDoubtWrites.requireUndone(written),
+      outlastOthers: async () => writes.outlastOthers(written),
+    });
     const buildMilliseconds = performance.now() - startedAt;
     const entry = { ...toCommitEntry(request, version), operation: 'create_table_index', branch };
     const transactionId = await recordCommit(request, services, entry);
