@@ -116,6 +116,7 @@ test('types are read as they are written', () => {
     ['float[4]', 'float32[4]'],
     ['int', 'int64'],
     ['timestamp', 'timestamp[us]'],
+    ['list<dictionary<utf8>>', 'list<utf8>'],
   ] as const) {
     assert.equal(formatType(parseType(alias)), name);
   }
@@ -130,6 +131,7 @@ test('types are read as they are written', () => {
     'float32[9999999]',
     'int64 x',
     'map<utf8>',
+    'dictionary<utf8',
     'time32[us]',
   ]) {
     assert.throws(() => parseType(wrong), /is not a type/, wrong);

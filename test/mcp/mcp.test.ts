@@ -7,7 +7,7 @@ import { TOOLS } from '../../src/mcp/tools.ts';
 import { testLimits } from '../support/limits.ts';
 import { ContractServer } from '../contract/contract-server.ts';
 import { Field, FixedSizeList, Float32, Int32, Utf8, sampleStream, toStream } from '../support/arrow-tables.ts';
-import { Binary } from 'apache-arrow';
+import { Binary, Dictionary } from 'apache-arrow';
 import { ADMIN_KEY } from '../support/server.ts';
 import { connectMcp } from './mcp-client.ts';
 import type { McpClientOptions } from './mcp-client.ts';
@@ -239,6 +239,24 @@ suite('tools of the Model Context Protocol', () => {
       /no column "colour".*id, price/,
     );
     assert.match(await refusal('insert_rows', { table: id, rows: [{ id: 'seven' }] }), /"id"/);
+  });
+
+  test('rows of a table with a dictionary column are inserted and merged', async () => {
+    const word = new Dictionary(new Utf8(), new Int32());
+    const stream = toStream({ id: [new Int32(), (row) => row], word: [word, (row) => `w${row}`] }, 2);
+    const { id } = await server.table({ stream });
+    await call('insert_rows', { table: id, rows: [{ id: 2, word: 'new' }, { id: 3 }] });
+    const merged = await call('merge_rows', {
+      table: id,
+      on: 'id',
+      rows: [
+        { id: 1, word: 'changed' },
+        { id: 4, word: 'new' },
+      ],
+    });
+    assert.match(merged, /"num_inserted_rows":1,"num_updated_rows":1/);
+    const found = await call('query_table', { table: id, columns: ['word'] });
+    assert.match(found, /"w0"[^]*"new"[^]*null[^]*"changed"[^]*"new"/);
   });
 
   test('rows are updated and deleted, and the version before is restored', async () => {

@@ -8,12 +8,12 @@ import type { Schema } from '../../model/schema.ts';
 import { addComputed } from '../computed/compute-columns.ts';
 import { requireRowsFit } from '../computed/definitions.ts';
 import type { ComputedColumn } from '../computed/definitions.ts';
-import { RowsMissing, engineCall, isCastRefusal, retryConflicts, storeRows } from '../native/engine-errors.ts';
+import { RowsMissing, engineCall, retryConflicts, storeRows } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
 import { readSchema, readVersion, toOpenTable } from '../tables/table-handle.ts';
 import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
-import { findMisfit } from './schema-fit.ts';
+import { addRows } from './schema-fit.ts';
 import type { CommitGroup, CommitPlan, MultiCommitPlan, PreparedCommit } from './commit-plan.ts';
 
 export interface AppendedRows {
@@ -101,15 +101,6 @@ async function prepareAppend<Outcome>(
       return { version, outcome };
     },
   };
-}
-
-async function addRows(native: NativeTable, file: Buffer, tableSchema: Schema): Promise<{ readonly version: number }> {
-  try {
-    return await engineCall(async () => native.add(file, 'append'));
-  } catch (error) {
-    if (!isCastRefusal(error)) throw error;
-    throw findMisfit(readFileSchema(file), tableSchema, error) ?? error;
-  }
 }
 
 export interface LongAppendData {

@@ -14,7 +14,7 @@ import { refuseAmbiguousNames } from '../workarounds/exact-names.ts';
 import { canUseIndex } from '../workarounds/merge-index.ts';
 import type { MergeSource } from '../workarounds/merge-index.ts';
 import type { CommitPlan, Committed } from './commit-plan.ts';
-import { requireFit, requireKnown } from './schema-fit.ts';
+import { isEncodedOtherwise, requireFit, requireKnown } from './schema-fit.ts';
 
 /** What to do with matching rows, with new rows, and with rows of the table that the source lacks. */
 export interface MergeRequest {
@@ -53,7 +53,8 @@ export function planMerge(parts: EngineParts, given: MergeSource, request: Merge
       if (request.insertNew) requireFit(given.schema, schema);
       else requireKnown(given.schema.fields, schema.fields);
       const computed = findMerged(findComputed(schema, parts.sqlLimits), { given: given.schema, keys, request });
-      const source = await withComputed(parts, table, given, computed);
+      const isAsStored = computed.length === 0 && !isEncodedOtherwise(given.schema, schema);
+      const source = isAsStored ? given : await toStored(parts, table, given, computed);
       // Each call returns a new builder; only the timeout is set in place.
       let merge = table.native.mergeInsert(keys.map(({ name }) => name));
       if (request.updateMatched) merge = merge.whenMatchedUpdateAll(request.updateFilter);
@@ -92,13 +93,13 @@ function findMerged(computed: readonly ComputedColumn[], { given, keys, request 
   });
 }
 
-async function withComputed(
+async function toStored(
   parts: EngineParts,
   table: OpenTable,
   { schema, chunk }: MergeSource,
   computed: readonly ComputedColumn[],
 ): Promise<MergeSource> {
-  if (computed.length === 0 || chunk.rows === 0) return { schema, chunk };
+  if (chunk.rows === 0) return { schema, chunk };
   const whole = await addComputed(parts, table, { schema, file: chunk.file }, computed);
   return { schema: whole.schema, chunk: { ...chunk, file: whole.file } };
 }

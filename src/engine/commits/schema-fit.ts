@@ -1,3 +1,4 @@
+import { readFileSchema } from '../../arrow/schema/schema-reader.ts';
 import { describeType } from '../../arrow/schema/type-name.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { quotePath, resolveField } from '../../model/field-path.ts';
@@ -5,6 +6,8 @@ import type { FieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { childFields } from '../../model/schema.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
+import { engineCall, isCastRefusal } from '../native/engine-errors.ts';
+import type { NativeTable } from '../native/native.ts';
 
 /**
  * Compares the columns of new rows with those of the table. The engine would refuse later and less clearly, or silently
@@ -29,8 +32,22 @@ export function requireKnown(given: readonly Field[], wanted: readonly Field[], 
   }
 }
 
+/** Adds the rows of an Arrow file, converted to the types of the table. */
+export async function addRows(
+  native: NativeTable,
+  file: Buffer,
+  tableSchema: Schema,
+): Promise<{ readonly version: number }> {
+  try {
+    return await engineCall(async () => native.add(file, 'append'));
+  } catch (error) {
+    if (!isCastRefusal(error)) throw error;
+    throw findMisfit(readFileSchema(file), tableSchema, error) ?? error;
+  }
+}
+
 /** The engine does not say which value it could not convert: it is in one of these columns. `undefined`: in none. */
-export function findMisfit(rows: Schema, table: Schema, cause: unknown): ServiceError | undefined {
+function findMisfit(rows: Schema, table: Schema, cause: unknown): ServiceError | undefined {
   const byName = new Map(table.fields.map(({ name, type }) => [name, describeType(type)]));
   const converted = rows.fields.flatMap(({ name, type }) => {
     const [given, wanted] = [describeType(type.kind === 'dictionary' ? type.value : type), byName.get(name)];
@@ -44,6 +61,37 @@ export function findMisfit(rows: Schema, table: Schema, cause: unknown): Service
 
 /** More columns would only make the message longer. */
 const NAMED_MAX = 20;
+
+/**
+ * Whether rows have the values of the table's types, but some in another encoding: with or without a dictionary, or with
+ * offsets of another size.
+ */
+export function isEncodedOtherwise(rows: Schema, table: Schema): boolean {
+  const wanted = new Map(table.fields.map(({ name, type }) => [name, type]));
+  const others = rows.fields.flatMap(({ name, type }) => {
+    const known = wanted.get(name);
+    return known === undefined || toText(type) === toText(known) ? [] : [[plainText(type), plainText(known)]];
+  });
+  return others.length > 0 && others.every(([given, known]) => given === known);
+}
+
+function toText(type: DataType): string {
+  return JSON.stringify(type, (key, value: unknown) => (NOTES.has(key) ? undefined : value));
+}
+
+function plainText(type: DataType): string {
+  return JSON.stringify(type, (key, value: unknown) => {
+    if (NOTES.has(key) || key === 'layout') return undefined;
+    return isDictionary(value) ? value.value : value;
+  });
+}
+
+/** What a field has besides its type. */
+const NOTES: ReadonlySet<string> = new Set(['metadata', 'nullable']);
+
+function isDictionary(value: unknown): value is DataType & { readonly kind: 'dictionary' } {
+  return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'dictionary';
+}
 
 function requireType(given: DataType, wanted: DataType, path: FieldPath): void {
   if (given.kind === 'dictionary') return requireType(given.value, wanted, path);

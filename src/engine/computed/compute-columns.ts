@@ -3,6 +3,7 @@ import { needsStorageVersion22 } from '../../arrow/schema/schema-rules.ts';
 import { arrowFile, frameWhole } from '../../arrow/results/result-framing.ts';
 import { sqlFieldReference } from '../../model/field-path.ts';
 import type { Schema } from '../../model/schema.ts';
+import { addRows } from '../commits/schema-fit.ts';
 import { engineCall, storeRows } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
@@ -37,7 +38,7 @@ export async function addComputed(
   const schemaFile = await engineCall(async () => table.native.schema());
   const options = needsStorageVersion22(tableSchema) ? { new_table_data_storage_version: '2.2' } : {};
   const result = await scratch.use(schemaFile, options, async (rows) => {
-    await storeRows(async () => engineCall(async () => rows.add(file, 'append')));
+    await storeRows(async () => addRows(rows, file, tableSchema));
     return project(rows, projection);
   });
   return { schema: readFileSchema(result), file: result };

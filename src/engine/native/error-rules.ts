@@ -294,7 +294,7 @@ export const ERROR_RULES = {
     'A value has $2 elements; the column needs $1.',
   ),
   cast: invalid(
-    /Cast error: |Unsupported CAST|Cannot automatically convert|could not convert to literal of type|coercion failed|Byte slice does not have the same length|too large to store in a Decimal|Cannot cast /,
+    /Cast error: |Unsupported CAST|Cannot automatically convert|could not convert to literal of type|coercion failed|Byte slice does not have the same length|too large to store in a Decimal|Cannot cast |Dictionary key bigger than the key type/,
     'A value cannot be converted to the required type.',
     "Compare and assign values of the column's type, or convert them with CAST.",
   ),

@@ -115,10 +115,17 @@ class TypeParser {
     if (Object.hasOwn(PLAIN_TYPES, name)) return PLAIN_TYPES[name];
     if (name === 'timestamp') return this.timestamp();
     if (['decimal', 'decimal128', 'decimal256'].includes(name)) return this.decimal(name === 'decimal256' ? 256 : 128);
-    if (!['list', 'map', 'struct'].includes(name)) return this.unitType(name);
+    if (!['list', 'map', 'struct', 'dictionary'].includes(name)) return this.unitType(name);
     if (!this.skip('<')) return undefined;
-    const type = name === 'list' ? this.list(depth) : name === 'map' ? this.map(depth) : this.struct(depth);
+    const type = this.nested(name, depth);
     return this.skip('>') ? type : undefined;
+  }
+
+  private nested(name: string, depth: number): DataType | undefined {
+    if (name === 'list') return this.list(depth);
+    if (name === 'map') return this.map(depth);
+    // The server encodes plain values as its table does.
+    return name === 'struct' ? this.struct(depth) : this.type(depth + 1);
   }
 
   private list(depth: number): DataType | undefined {

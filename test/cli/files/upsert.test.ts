@@ -3,9 +3,12 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { Dictionary } from 'apache-arrow';
 import type { Terminal } from '../../../src/cli/command.ts';
 import { runCliOn } from '../../support/run-cli.ts';
 import type { Outcome } from '../../support/run-cli.ts';
+import { Int32, Utf8, toStream } from '../../support/arrow-tables.ts';
+import { Client } from '../../support/client.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -78,6 +81,18 @@ test('skips rows as asked, and updates only where a condition is true', async ()
   assert.deepEqual(await counts('c'), { lamp: 5, chair: 7, desk: 9, sofa: 1 });
   await run(['upsert', 'c', changes, '--on', 'id,item', '--when-not-matched=skip']);
   assert.deepEqual(await counts('c'), { lamp: 5, chair: 70, desk: 9, sofa: 1 });
+});
+
+test('encodes text as the table does', async () => {
+  const item = new Dictionary(new Utf8(), new Int32());
+  const stream = toStream(
+    { id: [new Int32(), (row) => row], item: [item, (row) => `item ${row}`], count: [new Int32(), () => 1] },
+    2,
+  );
+  assert.equal((await new Client(server.url).arrow('/v1/table/encoded/create', stream)).status, 200);
+  const { code, err } = await run(['upsert', 'encoded', join(folder, 'changes.ndjson'), '--on', 'id']);
+  assert.equal(code, 0, err);
+  assert.deepEqual(await counts('encoded'), { 'item 0': 1, lamp: 50, rug: 2 });
 });
 
 test('previews without changing the table, and merges when that is agreed to', async () => {

@@ -4,6 +4,8 @@ import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer, Client } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
+import { Dictionary, Field, Int8, LargeUtf8, List, Struct } from 'apache-arrow';
+import type { DataType } from 'apache-arrow';
 import { Int32, Utf8, count, streamOf } from '../contract-tables.ts';
 import {
   CODE,
@@ -151,6 +153,56 @@ suite('a merge', () => {
     await server.admin.post(`${at}/declare`, {});
     assertRefused(await merge({ at }, people([1]), [['on', 'missing'], ...UPSERT]), columnNotFound);
     assert.equal((await merge({ at }, people([1]))).status, 200);
+  });
+
+  test('encodes the rows as the table does', async () => {
+    const word = new Dictionary(new Utf8(), new Int8());
+    const rows = (type: DataType, values: readonly unknown[]): Uint8Array =>
+      streamOf({
+        id: { type: new Int32(), values: count(values.length) },
+        word: { type, values },
+      });
+    const TYPES: readonly (readonly [table: DataType, given: DataType, toValue: (text: string) => unknown])[] = [
+      [word, new Utf8(), (text) => text],
+      [word, new Dictionary(new Utf8(), new Int32()), (text) => text],
+      [new Utf8(), word, (text) => text],
+      [new LargeUtf8(), new Utf8(), (text) => text],
+      [
+        new Struct([new Field('text', word, true)]),
+        new Struct([new Field('text', new Utf8(), true)]),
+        (text) => ({ text }),
+      ],
+      [new List(new Field('item', word, true)), new List(new Field('item', new Utf8(), true)), (text) => [text, 'a']],
+    ];
+    for (const [type, given, toValue] of TYPES) {
+      const table = await server.table({ stream: rows(type, ['a', 'b'].map(toValue)) });
+      const answer = await merge(
+        table,
+        rows(
+          given,
+          ['a', 'z', null, 'a'].map((text) => text && toValue(text)),
+        ),
+      );
+      assert.equal(answer.status, 200, answer.text);
+      assert.deepEqual([answer.json.num_updated_rows, answer.json.num_inserted_rows], [2, 2]);
+      const stored = (await server.rows(table)).map((row) => row['word']);
+      assert.deepEqual(stored, [toValue('a'), toValue('z'), null, toValue('a')]);
+    }
+    const long = await server.table({ stream: rows(new Dictionary(new Utf8(), new Int32()), ['a']) });
+    const words = count(20_000).map((row) => `w${row}`);
+    const answer = await merge(long, rows(new Utf8(), words));
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual(
+      (await server.rows(long)).map((row) => row['word']),
+      words,
+    );
+    const table = await server.table({ stream: rows(word, ['a']) });
+    const many = rows(
+      new Utf8(),
+      count(200).map((row) => `w${row}`),
+    );
+    assertRefused(await merge(table, many), { status: 400, code: CODE.schema, detail: /word/ });
+    assert.deepEqual(await server.rows(table), [{ id: 0, word: 'a' }]);
   });
 
   test('answers the LanceDB family in the same way', async () => {

@@ -5,7 +5,20 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
-import { Field, Int32, List, Null, Schema, Struct, Table, tableToIPC, Utf8, vectorFromArray } from 'apache-arrow';
+import {
+  Dictionary,
+  Field,
+  Int32,
+  Int8,
+  List,
+  Null,
+  Schema,
+  Struct,
+  Table,
+  tableToIPC,
+  Utf8,
+  vectorFromArray,
+} from 'apache-arrow';
 import { openArrowStream } from '../../../src/arrow/stream/checked-stream.ts';
 import { findErrorRule, translateError } from '../../../src/engine/native/engine-errors.ts';
 import { ERROR_RULES } from '../../../src/engine/native/error-rules.ts';
@@ -337,6 +350,12 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
     async ({ table }) => table.update("(id = 'x')", [['id', '1']]),
     async ({ table }) => table.update(null, [['vec', "arrow_cast((5), 'FixedSizeList(4, Float32)')"]]),
     async ({ table }) => run(filtered(table, '(CAST(body AS INT) = 1)')),
+    async ({ connection }) => {
+      const word = new Dictionary(new Utf8(), new Int8());
+      const words = await connection.createTable('w', toFile(toTable({ word: [word, ['a']] })), 'create', [], {});
+      const many = Array.from({ length: 200 }, (_unused, row) => `w${row}`);
+      return words.add(toFile(toTable({ word: [new Utf8(), many] })), 'append');
+    },
   ],
   'not-computable': [
     async ({ table }) => run(computed(table, '(to_date(body))')),
