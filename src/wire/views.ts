@@ -49,9 +49,18 @@ export const RefreshViewBody = Shape.requestBody({
 const View = {
   id: Type.Array(Type.String(), { description: 'Path of the view.' }),
   table: Type.String({ description: 'Identifier of the view: its names joined by the delimiter.' }),
-  source: Type.String({ description: 'Identifier of the source table.' }),
+  source: Type.String({
+    description:
+      'Identifier of the source table; the one that it had when the view was created, if it was dropped or the caller may not read it.',
+  }),
   source_table: Type.String({ description: 'The name of the source, without its namespace.' }),
   source_namespace: Type.Array(Type.String()),
+  source_dropped: Type.Optional(
+    Type.Boolean({
+      description:
+        '`true` when the source was dropped, and the view can no longer be refreshed; a table that was created later under its name is another one.',
+    }),
+  ),
   refresh: Type.String({ description: '`manual`, `on_change` or `schedule`.' }),
   refresh_seconds: Type.Optional(Type.Integer()),
   source_version: Type.Optional(

@@ -27,7 +27,7 @@ export const viewCommands: readonly Command[] = [
       { name: 'every', value: 'SECONDS', help: 'refresh it at this interval, if its source has changed' },
       { name: 'no-data', help: 'leave it empty until the first refresh' },
     ],
-    advice: ({ status }) => (status === 409 ? 'Choose another name, or drop it first: tiltyard view drop.' : undefined),
+    advice: ({ status }) => (status === 409 ? TAKEN_ADVICE : undefined),
     examples: ["view create cheap 'SELECT id, price * 2 AS twice FROM orders WHERE price < 10' --on-change"],
     async run(session, query = '') {
       const { client, table, given } = session;
@@ -49,6 +49,7 @@ export const viewCommands: readonly Command[] = [
     words: ['view', 'refresh'],
     summary: 'refresh a materialized view and wait for it',
     options: [{ name: 'source-version', value: 'N', help: 'version of its source (default: latest)' }],
+    advice: adviseOnTable,
     examples: ['view refresh cheap'],
     async run(session) {
       const body = defined({ src_version: readNumber(session.given, 'source-version', 1) });
@@ -73,6 +74,7 @@ export const viewCommands: readonly Command[] = [
   defineTableCommand({
     words: ['view', 'describe'],
     summary: 'show the definition and the state of a materialized view',
+    advice: adviseOnTable,
     examples: ['view describe cheap'],
     async run({ client, table, canvas }) {
       const reply = await describeView(client, table);
@@ -92,6 +94,7 @@ export const viewCommands: readonly Command[] = [
     words: ['view', 'drop'],
     summary: 'drop a materialized view and delete its data',
     options: [YES_OPTION],
+    advice: adviseOnTable,
     examples: ['view drop cheap --yes'],
     async run(session) {
       const { client, table } = session;
@@ -100,6 +103,13 @@ export const viewCommands: readonly Command[] = [
     },
   }),
 ];
+
+const TAKEN_ADVICE =
+  'Choose another name, or drop it first: "tiltyard view drop" for a view, "tiltyard drop" for a table.';
+
+function adviseOnTable({ message }: ClientError): string | undefined {
+  return message.includes('is not a materialized view') ? 'Run "tiltyard view list" to list the views.' : undefined;
+}
 
 async function refreshed(session: TableSession, id: string, hint?: string): Promise<Result | number> {
   const name = showPath(session.table);
@@ -150,8 +160,13 @@ function refreshOf({ refresh, refresh_seconds: seconds }: Summary): string {
   return seconds === undefined ? refresh.replace('_', ' ') : `every ${seconds} s`;
 }
 
-function stateOf({ source_version: version, source_latest_version: latest }: Summary): string {
-  if (latest === undefined) return 'the source was dropped, or you may not read it';
+function stateOf({
+  source_version: version,
+  source_latest_version: latest,
+  source_dropped: isDropped,
+}: Summary): string {
+  if (isDropped === true) return 'the source was dropped';
+  if (latest === undefined) return 'you may not read the source';
   if (version === undefined) return 'never refreshed';
   return version === latest ? `up to date with version ${latest}` : `behind: has version ${version} of ${latest}`;
 }

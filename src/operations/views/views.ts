@@ -3,7 +3,7 @@ import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { isPermitted } from '../../model/access.ts';
 import { VIEW_PROPERTY, readViewDefinition, readViewState } from '../../model/derived/view.ts';
 import type { ViewDefinition } from '../../model/derived/view.ts';
-import { belowPrefix, formatPath, nameOf, namespaceOf } from '../../model/identifier.ts';
+import { belowPrefix, formatPath, nameOf, namespaceOf, quoteForMessage } from '../../model/identifier.ts';
 import { notPermitted, tableNotFound } from '../../model/refusals.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { JobStartedReply } from '../../wire/columns.ts';
@@ -87,7 +87,7 @@ export const refreshMaterializedView = defineTableOperation({
       throw invalidInput('output_limit is only for views of the kind chunker.', 'Create the view with a limit.');
     }
     const source = await services.views.findSource(definition);
-    if (source === undefined) throw tableNotFound(toShown(request, definition.source), request.delimiter);
+    if (source === undefined) throw sourceDropped(request, definition);
     if (!mayRead(request, source.path)) throw notPermitted('read');
     requireSame(table, body.expected_incarnation);
     const sourceVersion = body.src_version ?? undefined;
@@ -114,9 +114,8 @@ export const describeMaterializedView = defineTableOperation({
     const found = await services.views.findSource(definition);
     const source = found && mayRead(request, found.path) ? found : undefined;
     const latest = source && (await services.engine.describeTable(toTableState(source, {})));
-    const sourcePath = source?.path ?? definition.source;
     return objectReply<typeof DescribeViewReply>({
-      ...toSummary(request, table, { ...definition, source: sourcePath }),
+      ...toSummary(request, table, { definition, source: found }),
       filter: definition.filter,
       columns: Object.fromEntries(definition.columns),
       limit: definition.limit,
@@ -171,7 +170,12 @@ export const listMaterializedViews = defineNamespaceOperation({
       const names = entries.map(({ path }) => nameOf(path));
       return { kind: 'object', body: { views: names, page_token } };
     }
-    const views = entries.map((view) => toSummary(request, view, requireView(view)));
+    const views: ReturnType<typeof toSummary>[] = [];
+    for (const view of entries) {
+      const definition = requireView(view);
+      const source = await services.catalog.tables.findById(definition.sourceId);
+      views.push(toSummary(request, view, { definition, source }));
+    }
     return objectReply<typeof ListViewsReply>({ views, page_token });
   },
 });
@@ -238,15 +242,32 @@ function requireView(table: TableRecord): ViewDefinition {
   throw invalidInput('The table is not a materialized view.', 'Create one with materialized_view/{id}/create.');
 }
 
-function toSummary(request: RequestFacts, view: TableRecord, { source, refresh }: ViewDefinition) {
+function sourceDropped(request: RequestFacts, { source }: ViewDefinition): ServiceError {
+  const name = quoteForMessage(formatPath(toShown(request, source), request.delimiter));
+  return new ServiceError('TableNotFound', `The source of the view, ${name}, was dropped.`, {
+    hint: 'Drop the view and create it again. A table that was created later under the name of the source is another one.',
+  });
+}
+
+interface DefinedView {
+  readonly definition: ViewDefinition;
+  /** `undefined` when it was dropped. */
+  readonly source: TableRecord | undefined;
+}
+
+/** Those who may not read the source do not see that it was renamed. */
+function toSummary(request: RequestFacts, view: TableRecord, { definition, source }: DefinedView) {
+  const { refresh } = definition;
   const state = readViewState(view);
-  const [id, shown] = [toShownPath(request, view.path), toShown(request, source)];
+  const path = source !== undefined && mayRead(request, source.path) ? source.path : definition.source;
+  const [id, shown] = [toShownPath(request, view.path), toShown(request, path)];
   return {
     id,
     table: formatPath(id, request.delimiter),
     source: formatPath(shown, request.delimiter),
     source_table: nameOf(shown),
     source_namespace: [...namespaceOf(shown)],
+    source_dropped: source === undefined || undefined,
     refresh: refresh.mode,
     refresh_seconds: refresh.mode === 'schedule' ? refresh.seconds : undefined,
     source_version: state?.sourceVersion,

@@ -74,7 +74,14 @@ test('views are created, refreshed, listed, described and dropped', async () => 
     ['small', 'empty'],
   );
   const again = await runCliOn(server.url, ['view', 'create', 'small', query]);
-  assert.match(again.err, /"small" already exists\.\nhint: Choose another name, or drop it first/);
+  assert.match(
+    again.err,
+    /"small" already exists\.\nhint: Choose another name, or drop it first: "tiltyard view drop" for a view/,
+  );
+  for (const command of ['refresh', 'describe', 'drop']) {
+    const plain = await runCliOn(server.url, ['view', command, 'orders', ...(command === 'drop' ? ['--yes'] : [])]);
+    assert.match(plain.err, /not a materialized view\.\nhint: .*"tiltyard view list"/);
+  }
   assert.match(await done('view', 'drop', 'small', '--yes'), /^Dropped the view small\.\n$/);
   const { code, err } = await runCliOn(server.url, ['view', 'create', 'bad', 'SELECT FROM']);
   assert.deepEqual([code, /source_query/.test(err)], [1, true]);
@@ -88,7 +95,9 @@ test('the list of views says which are behind their source, or have lost it', as
   await done('drop', 'lost', '--yes');
   const text = await done('view', 'list');
   assert.match(text, /of-changed +changed +manual +behind: has version 1 of 2\n/);
-  assert.match(text, /of-lost +lost +manual +the source was dropped, or you may not read it\n/);
+  assert.match(text, /of-lost +lost +manual +the source was dropped\n/);
+  const refreshed = await runCliOn(server.url, ['view', 'refresh', 'of-lost']);
+  assert.match(refreshed.err, /"lost", was dropped\.\nhint: Drop the view and create it again/);
   assert.match(await done('view', 'describe', 'of-changed'), /state +behind: has version 1 of 2\n/);
   const { views } = JSON.parse(await done('view', 'list', '--json'));
   const latest = new Map(views.map((view: any) => [view.table, view.source_latest_version]));

@@ -262,6 +262,28 @@ suite('a materialized view', () => {
     assert.equal((await rows(view)).length, 2);
   });
 
+  test('does not take a table for its source that was created later under the same name', async () => {
+    const view = await makeView('SELECT id FROM @', { auto_refresh: true });
+    await eventually(async () => (await rows(view)).length === 4);
+    const states = async (): Promise<readonly unknown[]> => {
+      const list = await server.admin.get('/v1/namespace/$/materialized_view/list');
+      const listed = list.json.views.find(({ table }: { table: string }) => table === view.id);
+      const { json } = await server.admin.post(`${viewOf(view.id)}/describe`, {});
+      return [listed, json].map(({ source, source_table, source_dropped }) => [source, source_table, source_dropped]);
+    };
+    const moved = server.name('moved');
+    assert.equal((await server.admin.post(`${view.source.at}/rename`, { new_table_name: moved })).status, 200);
+    await server.table({ stream: itemsStream([[9, 9, 9]]), id: view.source.id });
+    assert.deepEqual(await states(), Array(2).fill([moved, moved, undefined]));
+    assert.equal((await server.admin.post(`/v1/table/${moved}/drop`, {})).status, 200);
+    assert.deepEqual(await states(), Array(2).fill([view.source.id, view.source.id, true]));
+    assertRefused(await server.admin.post(`${viewOf(view.id)}/refresh`, {}), {
+      ...tableNotFound,
+      detail: /source of the view.*was dropped.*create it again.*another one/,
+    });
+    assert.equal((await rows(view)).length, 4);
+  });
+
   test('copied by a clone is a plain table', async () => {
     const view = await makeView();
     await refresh(view);
@@ -355,6 +377,8 @@ suite('a materialized view', () => {
     assert.equal(moved.status, 200, moved.text);
     const shown = async (client: Client): Promise<readonly unknown[]> => {
       const { json } = await client.post(`${view}/describe`, {});
+      const list = await client.get(`/v1/namespace/${open}/materialized_view/list`);
+      assert.deepEqual([list.json.views[0].source, list.json.views[0].source_dropped], [json.source, undefined]);
       return [json.source, json.source_latest_version];
     };
     assert.deepEqual(await shown(server.admin), [`${hidden}$moved`, source.version]);

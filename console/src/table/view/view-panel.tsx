@@ -59,7 +59,7 @@ function Definition({ view }: { readonly view: DescribeViewReply }): JSX.Element
         <div>
           <dt>Source</dt>
           <dd>
-            <a href={tableHash(source)}>{source.join(' / ')}</a>
+            {view.source_dropped === true ? source.join(' / ') : <a href={tableHash(source)}>{source.join(' / ')}</a>}
           </dd>
         </div>
         <div>
@@ -79,8 +79,9 @@ function Definition({ view }: { readonly view: DescribeViewReply }): JSX.Element
 }
 
 function State({ view }: { readonly view: DescribeViewReply }): JSX.Element {
-  const { source_version: has, source_latest_version: latest } = view;
-  if (latest === undefined) return <Badge kind="bad">the source was dropped, or you may not read it</Badge>;
+  const { source_version: has, source_latest_version: latest, source_dropped: isDropped } = view;
+  if (isDropped === true) return <Badge kind="bad">the source was dropped: create the view again to refresh it</Badge>;
+  if (latest === undefined) return <Badge kind="bad">you may not read the source</Badge>;
   if (has === undefined) return <Badge kind="warn">never refreshed: it has no rows yet</Badge>;
   return has === latest ? (
     <Badge kind="good">up to date with version {formatCount(latest)}</Badge>
