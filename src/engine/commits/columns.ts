@@ -16,7 +16,7 @@ import type { EngineParts } from '../parts.ts';
 import { useExactNames } from '../workarounds/exact-names.ts';
 import { planChange } from './commit-plan.ts';
 import type { CommitPlan } from './commit-plan.ts';
-import { isInsideList } from './schema-fit.ts';
+import { isInsideList, isShortened } from './schema-fit.ts';
 
 /** A column to add, with its values for existing rows: calculated, or null. */
 export type NewColumn =
@@ -35,6 +35,7 @@ export interface NewComputedColumn {
 export interface ColumnAlteration {
   readonly path: FieldPath;
   readonly rename: string | undefined;
+  readonly type: DataType | undefined;
   /** The new type in Lance's JSON form. */
   readonly typeJson: string | undefined;
   readonly nullable: boolean | undefined;
@@ -158,7 +159,7 @@ function checkAlterations(alterations: readonly ColumnAlteration[], schema: Sche
   refuseTypesWithRequired(alterations, schema);
   const renamed = new Map<string, string>();
   for (const alteration of alterations) {
-    const { path, rename, typeJson } = alteration;
+    const { path, rename, type, typeJson } = alteration;
     requireOutsideLists(schema, path);
     refuseComputedChange(schema, alteration);
     if (typeJson !== undefined && path.length > 1) {
@@ -167,12 +168,22 @@ function checkAlterations(alterations: readonly ColumnAlteration[], schema: Sche
         'Only the types of top-level columns can be changed.',
       );
     }
+    if (type !== undefined) refuseShortened(requireField(schema, path), type);
     if (rename === undefined) continue;
     if (path.length === 1) checkColumnName(rename);
     else if (rename === '') throw new ServiceError('TableSchemaValidationError', 'The new name of a field is empty.');
     renamed.set(formatFieldPath(path), rename);
   }
   for (const { path } of alterations) refuseSameNames(schema, path, renamed);
+}
+
+function refuseShortened({ name, type }: Field, wanted: DataType): void {
+  if (!isShortened(type, wanted)) return;
+  const change = `${describeType(type)}, which cannot become ${describeType(wanted)} without loss`;
+  const hint = 'To convert the values all the same, add a column with an expression such as CAST(x AS DATE).';
+  throw new ServiceError('TableSchemaValidationError', `The column ${quotePath([name])} has the type ${change}.`, {
+    hint,
+  });
 }
 
 function refuseTypesWithRequired(alterations: readonly ColumnAlteration[], schema: Schema): void {
@@ -212,7 +223,10 @@ export function refuseTypeChange(schema: Schema, path: FieldPath): void {
 }
 
 /** A definition names its inputs, and depends on their types; the engine forgets it when its own column gets another type. */
-function refuseComputedChange(schema: Schema, { path, rename, typeJson, nullable }: ColumnAlteration): void {
+function refuseComputedChange(
+  schema: Schema,
+  { path, rename, typeJson, nullable }: Omit<ColumnAlteration, 'type'>,
+): void {
   const [reader] = findReaders(schema, path[0]);
   if (reader !== undefined && (rename !== undefined || typeJson !== undefined)) throw isInput(path, reader);
   if (computedText(requireField(schema, [path[0]])) === undefined) return;

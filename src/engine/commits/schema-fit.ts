@@ -6,7 +6,7 @@ import type { FieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { childFields } from '../../model/schema.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
-import { engineCall, isCastRefusal } from '../native/engine-errors.ts';
+import { engineCall, isConversionRefusal } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
 
 /**
@@ -41,7 +41,7 @@ export async function addRows(
   try {
     return await engineCall(async () => native.add(file, 'append'));
   } catch (error) {
-    if (!isCastRefusal(error)) throw error;
+    if (!isConversionRefusal(error)) throw error;
     throw findMisfit(readFileSchema(file), tableSchema, error) ?? error;
   }
 }
@@ -129,6 +129,7 @@ const FAMILIES: readonly (readonly DataType['kind'][])[] = [
 function isConvertible(given: DataType, wanted: DataType): boolean {
   if (given.kind === 'null') return true;
   if (wanted.kind === 'int' && hasFractions(given)) return false;
+  if (isShortened(given, wanted)) return false;
   // JSON is stored in a binary form.
   if (given.kind === 'utf8' && wanted.kind === 'binary') return true;
   return (
@@ -139,6 +140,12 @@ function isConvertible(given: DataType, wanted: DataType): boolean {
 /** The engine would truncate the fractions of these numbers. */
 export function hasFractions(type: DataType): boolean {
   return type.kind === 'float' || (type.kind === 'decimal' && type.scale > 0);
+}
+
+/** The engine would round these decimals, and dates of 32 bits would begin again at their other end. */
+export function isShortened(given: DataType, wanted: DataType): boolean {
+  if (given.kind === 'decimal' && wanted.kind === 'decimal') return wanted.scale < given.scale;
+  return given.kind === 'date' && wanted.kind === 'date' && given.unit === 'ms' && wanted.unit === 'day';
 }
 
 function unknownColumn(path: FieldPath, wanted: readonly Field[]): ServiceError {

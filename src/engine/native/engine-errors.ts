@@ -108,9 +108,10 @@ export async function retryConflicts<Value>(attemptsMax: number, attempt: () => 
   }
 }
 
-/** Whether the engine could not convert a value. */
-export function isCastRefusal(error: unknown): boolean {
-  return error instanceof ServiceError && findErrorRule(error.cause) === ERROR_RULES.cast;
+/** Whether the engine could not convert a value, where it computes nothing else. */
+export function isConversionRefusal(error: unknown): boolean {
+  const rule = error instanceof ServiceError ? findErrorRule(error.cause) : undefined;
+  return rule === ERROR_RULES.cast || rule === ERROR_RULES['not-computable'];
 }
 
 const MALFORMED_BATCH = 'A record batch of the Arrow stream is malformed.';

@@ -145,16 +145,17 @@ function toAlteration(entry: AlterColumnsBody['alterations'][number], field: str
   const { rename, nullable, data_type: type = null, virtual_column: virtual = null } = entry;
   if (virtual !== null) throw needsCode(`${field}.virtual_column`);
   const path = parseFieldPath(entry.path);
-  // The engine reads Lance's own JSON form, as the LanceDB client does.
-  const typeJson = type === null ? undefined : toTypeJson(readDataType(type, `${field}.data_type`), 'lancedb');
-  if ((rename ?? nullable ?? typeJson) === undefined) {
+  const wanted = type === null ? undefined : readDataType(type, `${field}.data_type`);
+  if ((rename ?? nullable ?? wanted) === undefined) {
     throw invalidInput(`${field} has no change.`, 'Give rename, nullable or data_type.');
   }
   return {
     path,
     rename: rename ?? undefined,
     nullable: nullable ?? undefined,
-    typeJson: typeJson && JSON.stringify(typeJson),
+    type: wanted,
+    // The engine reads Lance's own JSON form, as the LanceDB client does.
+    typeJson: wanted && JSON.stringify(toTypeJson(wanted, 'lancedb')),
   };
 }
 

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { Field, Schema, Table, Utf8, tableToIPC } from 'apache-arrow';
+import { DateMillisecond, Decimal, Field, Schema, Table, Utf8, tableToIPC } from 'apache-arrow';
 import type { Answer } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
@@ -290,6 +290,23 @@ suite('alter_columns', () => {
     const made = await server.table({ stream: documentStream(200) });
     const answer = await post(made, 'alter_columns', alter({ path: 'id', data_type: 'int8' }));
     assertRefused(answer, badRequest(/converted/));
+  });
+
+  test('refuses to round decimals, or to make dates of 64 bits shorter', async () => {
+    const price = { type: new Decimal(2, 10, 128), values: [new Uint32Array([125, 0, 0, 0])] };
+    const day = { type: new DateMillisecond(), values: [new Date(0)] };
+    const made = await server.table({ stream: streamOf({ price, day }) });
+    for (const [path, data_type, detail] of [
+      ['price', 'decimal:128:10:1', /"price" has the type decimal128\(10, 2\), .*decimal128\(10, 1\).*CAST/],
+      ['day', 'date32', /"day" has the type date64, .*date32/],
+    ] as const) {
+      assertRefused(await post(made, 'alter_columns', alter({ path, data_type })), badRequest(detail, CODE.schema));
+    }
+    const hinted = { new_columns: [{ name: 'short', expression: 'CAST(price AS DECIMAL(10, 1))' }] };
+    await changed(made, 'add_columns', hinted);
+    await changed(made, 'alter_columns', alter({ path: 'price', data_type: 'decimal:128:12:3' }));
+    const { json } = await server.admin.post(`${made.at}/query`, { k: 1 }, { accept: 'application/json' });
+    assert.deepEqual([json.rows[0].price, json.rows[0].short], [1.25, 1.3]);
   });
 
   test('refuses to forbid nulls where there are some', async () => {

@@ -1,6 +1,24 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { Decimal, Float32, Int64, List, Struct, Table, Uint8, tableToIPC, vectorFromArray } from 'apache-arrow';
+import {
+  DateDay,
+  DateMillisecond,
+  Decimal,
+  Float16,
+  Float32,
+  Int64,
+  List,
+  Struct,
+  Table,
+  TimeMillisecond,
+  TimeSecond,
+  TimestampMillisecond,
+  TimestampNanosecond,
+  TimestampSecond,
+  Uint8,
+  tableToIPC,
+  vectorFromArray,
+} from 'apache-arrow';
 import type { DataType } from 'apache-arrow';
 import { fixtureStream, expectedTables } from '../../support/arrow-fixtures.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
@@ -233,6 +251,9 @@ suite('an insert into a table that was only declared', () => {
   });
 });
 
+/** A decimal of 128 bits, unscaled. */
+const raw = (value: number): Uint32Array => new Uint32Array([value, 0, 0, 0]);
+
 suite('rows that do not fit', () => {
   const MISFITS: Readonly<Record<string, readonly [Uint8Array, RegExp]>> = {
     'an unknown column': [streamOf({ id: ints(1), extra: ints(1) }), /"extra"/],
@@ -275,6 +296,49 @@ suite('rows that do not fit', () => {
     const two = streamOf({ ...ints, a: small, b: large });
     const detail = /: "a" \(int64 to int32\) or "b" \(int64 to int32\)\./;
     await assertUnchanged(table, insert(table, two), badRequest(detail, CODE.schema));
+  });
+
+  test('are a 400 when decimals would be rounded, or dates could be out of range', async () => {
+    const listOf = (item: DataType): List => new List(optional('item', item));
+    const decimal = (scale: number): Decimal => new Decimal(scale, 10, 128);
+    const cases: readonly (readonly [DataType, unknown, DataType, unknown, RegExp])[] = [
+      [decimal(1), raw(10), decimal(2), raw(125), /"c" has the type decimal128\(10, 2\).*decimal128\(10, 1\)/],
+      [listOf(decimal(1)), [raw(10)], listOf(decimal(2)), [raw(125)], /"c.item" has the type decimal/],
+      [new DateDay(), new Date(0), new DateMillisecond(), new Date(0), /"c" has the type date64; .*date32/],
+    ];
+    for (const [wanted, value, given, other, detail] of cases) {
+      const table = await server.table({ stream: streamOf({ c: { type: wanted, values: [value] } }) });
+      const rows = streamOf({ c: { type: given, values: [other] } });
+      await assertUnchanged(table, insert(table, rows), badRequest(detail, CODE.schema));
+    }
+  });
+
+  test('are a 400 that names the column when the unit or the decimal of the table is too small', async () => {
+    for (const [wanted, value, given, other] of [
+      [new TimestampNanosecond(), 0, new TimestampSecond(), 253_402_214_400_000],
+      [new Decimal(2, 5, 128), raw(1), new Int64(), -1_000_000n],
+    ] as const) {
+      const table = await server.table({ stream: streamOf({ c: { type: wanted, values: [value] } }) });
+      const rows = streamOf({ c: { type: given, values: [other] } });
+      await assertUnchanged(table, insert(table, rows), badRequest(/"c" \(.* to .*\)/, CODE.schema));
+    }
+  });
+
+  test('are rounded to floats and from floats to decimals, and lose what a coarser unit cannot hold', async () => {
+    for (const [wanted, value, given, other, stored] of [
+      [new Decimal(2, 5, 128), raw(1), new Float64(), 1.245, 1.25],
+      [new Float64(), 1, new Int64(), 2n ** 53n + 1n, 2 ** 53],
+      [new Float16(), 1, new Float32(), 1e30, 'Infinity'],
+      [new TimestampSecond(), 0, new TimestampMillisecond(), -1500, '1969-12-31T23:59:59'],
+      [new TimeSecond(), 0, new TimeMillisecond(), 1999, '00:00:01'],
+      [new Decimal(3, 12, 128), raw(1), new Decimal(2, 10, 128), raw(125), 1.25],
+    ] as const) {
+      const table = await server.table({ stream: streamOf({ c: { type: wanted, values: [value] } }) });
+      const answer = await insert(table, streamOf({ c: { type: given, values: [other] } }));
+      assert.equal(answer.status, 200, answer.text);
+      const read = await server.admin.post(`${table.at}/query`, { k: 9 }, { accept: 'application/json' });
+      assert.deepEqual(read.json.rows[1].c, stored);
+    }
   });
 
   test('other numbers in lists, vectors and whole decimals are converted', async () => {
