@@ -212,7 +212,8 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
     const batch = clients[1].post('/v1/table/version/batch-create', { entries });
     await second.reached;
     index.release();
-    const manifests = () => cluster.store.objects.paths('').filter((path) => /indexed-one.*_versions/.test(path));
+    const manifests = () =>
+      cluster.store.objects.paths('').filter((path) => /indexed-one.*_versions\/\d{20}\.manifest$/.test(path));
     await eventually(async () => manifests().length === 4);
     const path = /indexed-two.*_versions\/\d{20}\.manifest$/;
     cluster.store.faults.add('error-before', { method: 'PUT', path }, 5);
