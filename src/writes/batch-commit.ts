@@ -7,7 +7,7 @@ import type { TableLocation, TableRecord } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { removeVersions } from './background-work.ts';
-import { toCommit, toEntry, toReplayed } from './journal-entries.ts';
+import { readExpectation, toCommit, toEntry, toReplayed } from './journal-entries.ts';
 import { prepareUndo } from './recovery/undo-commits.ts';
 import { asServiceError, inDoubt, isClearRefusal, requireNoView } from './refusals.ts';
 import type { FailedWrite, Fields, JournaledWrite, SucceededWrite, WriteRequest, WriteResult } from './write.ts';
@@ -114,6 +114,10 @@ export class BatchCommits {
     const deletions: NewDeletion[] = [];
     try {
       await onStep('own');
+      for (const deletion of batch.deletions) {
+        await this.#checkElsewhere(deletion, async () => this.#findRemovable(deletion));
+      }
+      for (const version of versions) await this.#checkElsewhere(version, async () => this.#findBase(version));
       for (const deletion of batch.deletions) deletions.push(await this.#prepareDeletion(deletion));
       for (const version of versions) members.push(await this.#prepare(batch, version));
     } catch (error) {
@@ -138,16 +142,32 @@ export class BatchCommits {
     }
   }
 
+  /**
+   * A refused batch takes no table from its owner, which may have uploads for it. What is there because of a write that may
+   * still be undone refuses nothing yet: the claim waits for its end.
+   */
+  async #checkElsewhere({ table }: Pick<BatchedVersion, 'table'>, check: () => Promise<unknown>): Promise<void> {
+    const { coordination, journal } = this.#parts;
+    try {
+      await coordination.own(table);
+    } catch (error) {
+      if (!(error instanceof NotOwner)) throw error;
+      await check().catch(async (refusal: unknown) => {
+        const pending = await journal.pending(table.id);
+        if (!pending.some((entry) => readExpectation(entry).isMultiCommit === true)) throw refusal;
+      });
+    }
+  }
+
   async #prepare({ request }: BatchWrite, version: BatchedVersion): Promise<Member> {
-    const { engine, storages, coordination, inDoubtWrites } = this.#parts;
+    const { storages, coordination, inDoubtWrites } = this.#parts;
     const { table, branch, plan } = version;
     await coordination.claim(table);
     const { epoch } = await inDoubtWrites.own(table);
     inDoubtWrites.requireUndone(version);
     const storage = storages.of(table.location.root);
     await storage.requireRoot();
-    const baseVersion = (await engine.findLatestVersion({ location: table.location, branch })) ?? 0;
-    const { transactionId } = await plan.prepare({ version: async () => baseVersion, forget: () => {} });
+    const { baseVersion, transactionId } = await this.#findBase(version);
     // The key is that of the whole batch, whose own entry is written by `record`.
     const write = { request: { ...request, key: undefined }, table, branch, recordedAs: RECORDED_AS };
     const expected = { kinds: plan.kinds, transactionId, isMultiCommit: true, rule: { from: 'nothing' } } as const;
@@ -157,14 +177,25 @@ export class BatchCommits {
     return { version, entry: { ...entry, digest: entry.id }, scope };
   }
 
-  /** Refuses what cannot be deleted; a version that the same batch commits changes nothing about that. */
-  async #prepareDeletion({ table, branch, ranges }: BatchedDeletion): Promise<NewDeletion> {
-    const { engine, coordination, inDoubtWrites } = this.#parts;
+  /** Refuses a version that is not the next one. */
+  async #findBase(version: BatchedVersion) {
+    const baseVersion = (await this.#parts.engine.findLatestVersion(toTarget(version))) ?? 0;
+    const { transactionId } = await version.plan.prepare({ version: async () => baseVersion, forget: () => {} });
+    return { baseVersion, transactionId };
+  }
+
+  async #prepareDeletion(deletion: BatchedDeletion): Promise<NewDeletion> {
+    const { coordination, inDoubtWrites } = this.#parts;
+    const { table, branch } = deletion;
     await coordination.claim(table);
     const { epoch } = await inDoubtWrites.own(table);
     inDoubtWrites.requireUndone({ table, branch });
-    const found = await engine.versions.findRemovable({ location: table.location, branch }, ranges);
-    return { table, branch, epoch, ...found };
+    return { table, branch, epoch, ...(await this.#findRemovable(deletion)) };
+  }
+
+  /** Refuses what cannot be deleted; a version that the same batch commits changes nothing about that. */
+  async #findRemovable(deletion: BatchedDeletion) {
+    return this.#parts.engine.versions.findRemovable(toTarget(deletion), deletion.ranges);
   }
 
   /** The deletion is committed: what fails here is repeated later. */
@@ -303,7 +334,7 @@ function byId(one: Pick<TableRecord, 'id'>, other: Pick<TableRecord, 'id'>): num
   return one.id < other.id ? -1 : 1;
 }
 
-function toTarget({ table, branch }: BatchedVersion) {
+function toTarget({ table, branch }: Pick<BatchedVersion, 'table' | 'branch'>) {
   return { location: table.location, branch };
 }
 

@@ -111,7 +111,10 @@ export class Writes {
     const multiCommit = (this.#multiCommit = new MultiCommitPipeline(parts));
     const inserts = (this.#inserts = new Inserts({ engine, pipeline: this.#pipeline, multiCommit, spool }));
     this.background = new BackgroundWork(shared);
-    this.uploads = new Uploads({ limits, inserts, spool, idempotency, now: () => performance.now() });
+    const claim = async (table: TableRecord): Promise<void> => {
+      if (!(await this.owns(table))) await settings.coordination.claim(table);
+    };
+    this.uploads = new Uploads({ limits, inserts, spool, idempotency, claim, now: () => performance.now() });
     // What stays is removed the next time.
     const expire = (): void =>
       void Promise.allSettled([this.uploads.expire(), journal.prune(), this.removeDeletedVersions()]);

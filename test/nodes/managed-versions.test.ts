@@ -155,6 +155,48 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
     }
   });
 
+  /** Opens an upload at the first node, which owns the table, and gives what sends a part or completes it. */
+  async function openUpload({ at }: Managed) {
+    const { upload_id } = ok(await clients[0].post(`${at}/multipart_write/create`, {}));
+    return {
+      send: async (client: Client) => client.arrow(`${at}/insert?upload_id=${upload_id}`, sampleStream(5)),
+      complete: async (client: Client) => client.post(`${at}/multipart_write/complete?upload_id=${upload_id}`, {}),
+    };
+  }
+
+  test('a batch that is refused takes no table, and an upload goes on at every node', async () => {
+    const tables = [await createOwned('kept-one'), await createOwned('kept-two')];
+    const [table = await createOwned('kept')] = tables;
+    const upload = await openUpload(table);
+    ok(await upload.send(clients[0]));
+    const [entry, ...others] = await toEntries(tables);
+    const stale = { ...entry, ...(await stage(table)) };
+    ok(await clients[0].post(`${table.at}/update`, { updates: [['price', '1']] }));
+    const refused = await clients[1].post('/v1/table/version/batch-create', { entries: [...others, stale] });
+    assert.equal(refused.status, 409, refused.text);
+    const deletion = { id: [table.name], ranges: [{ start_version: 1, end_version: 2 }] };
+    const undeleted = await clients[1].post('/v1/table/batch-commit', {
+      operations: [{ delete_table_versions: deletion }],
+    });
+    assert.equal(undeleted.status, 409, undeleted.text);
+    for (const client of clients) ok(await upload.send(client));
+    assert.equal(ok(await upload.complete(clients[2])).num_inserted_rows, 20);
+    assert.deepEqual(await counts([table]), [30, 30, 30]);
+  });
+
+  test('an upload whose table a batch has taken is completed by the node that has its parts', async () => {
+    const table = await createOwned('taken');
+    const upload = await openUpload(table);
+    ok(await upload.send(clients[0]));
+    ok(await clients[1].post('/v1/table/version/batch-create', { entries: await toEntries([table]) }));
+    const elsewhere = await upload.send(clients[2]);
+    assert.equal(elsewhere.status, 400, elsewhere.text);
+    assert.match(elsewhere.json.detail, /another node takes over the table/);
+    ok(await upload.send(clients[0]));
+    assert.equal(ok(await upload.complete(clients[0])).num_inserted_rows, 10);
+    assert.deepEqual(await counts([table]), [19, 19, 19]);
+  });
+
   test('a batch whose node is killed between two tables is taken back by the node that follows', async () => {
     const tables = [await createOwned('cut-one'), await createOwned('cut-two')];
     const entries = await toEntries(tables);

@@ -4,6 +4,7 @@ import type { WriteTarget } from '../../engine/engine.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import type { EngineLimits } from '../../model/limits.ts';
 import { branchKey } from '../../model/table.ts';
+import type { TableRecord } from '../../model/table.ts';
 import { formatCount } from '../../model/value-text.ts';
 import type { Idempotency } from '../idempotency/idempotency.ts';
 import type { WriteResult } from '../write.ts';
@@ -33,6 +34,8 @@ export interface UploadSettings {
   readonly inserts: Pick<Inserts, 'receivePart' | 'insertParts'>;
   readonly spool: Pick<Spool, 'remove'>;
   readonly idempotency: Pick<Idempotency, 'findReplay'>;
+  /** Makes sure that this node may write to the table. */
+  readonly claim: (table: TableRecord) => Promise<void>;
   /** Milliseconds on a clock that only runs forward. */
   readonly now: () => number;
 }
@@ -177,6 +180,8 @@ export class Uploads {
     const { mode = 'append', parts } = session;
     let isCommitted = false;
     try {
+      // The parts are here, though a batch at another node may have taken the table.
+      await this.#settings.claim(write.table);
       const result = await this.#settings.inserts.insertParts({ ...write, mode }, [...parts.values()]);
       session.touchedAt = this.#settings.now();
       isCommitted = result.kind === 'committed' || result.kind === 'replayed';
@@ -224,7 +229,7 @@ export class Uploads {
     const session = this.#find(key);
     if (session === undefined) {
       const hint =
-        'Start one with multipart_write/create. An upload ends when it is idle for too long, or when the server restarts.';
+        'Start one with multipart_write/create. An upload ends when it is idle for too long, when the server restarts, or when another node takes over the table.';
       throw invalidInput('The table has no such upload of this caller.', hint);
     }
     session.touchedAt = this.#settings.now();

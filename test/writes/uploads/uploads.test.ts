@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { CheckedStream } from '../../../src/arrow/stream/checked-stream.ts';
-import { ServiceError } from '../../../src/errors/service-error.ts';
+import { NotOwner, ServiceError } from '../../../src/errors/service-error.ts';
 import type { TableLocation } from '../../../src/model/table.ts';
 import type { RowsWrite } from '../../../src/writes/uploads/inserts.ts';
 import { Uploads } from '../../../src/writes/uploads/uploads.ts';
@@ -40,6 +40,7 @@ function openUploads(limits = {}) {
   const discarded: string[] = [];
   const inserted: { readonly paths: (readonly string[])[]; result: WriteResult } = { paths: [], result: OUTCOME };
   const replay: { result?: SucceededWrite } = {};
+  const claim: { error?: Error } = {};
   const uploads = new Uploads({
     limits: {
       uploadSessionsMax: 2,
@@ -60,6 +61,9 @@ function openUploads(limits = {}) {
     },
     spool: { remove: async (chunks) => void discarded.push(...chunks.map(({ path }) => path)) },
     idempotency: { findReplay: async () => replay.result },
+    claim: async () => {
+      if (claim.error !== undefined) throw claim.error;
+    },
     now: () => clock.now,
   });
   const begin = async () => ({
@@ -67,7 +71,7 @@ function openUploads(limits = {}) {
     owner: 'ann',
     target: TARGET,
   });
-  return { uploads, clock, discarded, begin, inserted, replay };
+  return { uploads, clock, discarded, begin, inserted, replay, claim };
 }
 
 const OUTCOME: SucceededWrite = {
@@ -102,6 +106,18 @@ test('may be completed again after the commit failed', async () => {
   assert.deepEqual(discarded, []);
   inserted.result = OUTCOME;
   assert.deepEqual(await uploads.complete(key, WRITE), OUTCOME);
+});
+
+test('stays open while its node may not write to the table, and can then be completed', async () => {
+  const { uploads, begin, discarded, inserted, claim } = openUploads();
+  const key = await begin();
+  await uploads.addPart(key, async () => stream('one'), APPEND);
+  claim.error = new NotOwner();
+  await assert.rejects(uploads.complete(key, WRITE), NotOwner);
+  assert.deepEqual([inserted.paths, discarded], [[], []]);
+  delete claim.error;
+  assert.deepEqual(await uploads.complete(key, WRITE), OUTCOME);
+  assert.deepEqual(inserted.paths, [['one']]);
 });
 
 test('is over when its rows turn out to be in the table, and does not add them again', async () => {
