@@ -83,17 +83,29 @@ export class BatchCommits {
   /** `prepare` reads and checks the batch, unless it is a replay: then its tables may be gone. */
   async run(request: WriteRequest, prepare: () => Promise<BatchWrite>): Promise<WriteResult> {
     return runReplayable(this.#parts, { request }, async () => {
-      const batch = await prepare();
-      for (const { table } of batch.versions) requireNoView({ table });
-      const versions = batch.versions.toSorted(byTable);
-      const tables = new Map([...batch.versions, ...batch.deletions].map(({ table }) => [table.id, table]));
-      const locations = [...tables.values()].toSorted(byId).map(({ location }) => location);
-      return this.#inQueues(batch, locations, async () => {
-        const result = await this.#commit(batch, versions);
-        if (result.kind === 'committed') await this.#removeVersions(batch);
-        return result;
-      });
+      const result = await this.#enqueue(prepare).catch(refuse);
+      // What has refused it may be its own changes, which another node has recorded since step 1.
+      const replayed = result.kind === 'refused' ? await this.#findReplay(request) : undefined;
+      return replayed ?? result;
     });
+  }
+
+  async #enqueue(prepare: () => Promise<BatchWrite>): Promise<WriteResult> {
+    const batch = await prepare();
+    for (const { table } of batch.versions) requireNoView({ table });
+    const versions = batch.versions.toSorted(byTable);
+    const tables = new Map([...batch.versions, ...batch.deletions].map(({ table }) => [table.id, table]));
+    const locations = [...tables.values()].toSorted(byId).map(({ location }) => location);
+    return this.#inQueues(batch, locations, async () => {
+      const result = await this.#commit(batch, versions);
+      if (result.kind === 'committed') await this.#removeVersions(batch);
+      return result;
+    });
+  }
+
+  /** Step 1 again, for requests with a key: those of one process wait for each other, those of several nodes do not. */
+  async #findReplay(request: WriteRequest): Promise<SucceededWrite | undefined> {
+    return request.key === undefined ? undefined : this.#parts.idempotency.findReplay(request);
   }
 
   /** In the order of table ids: two batches that share tables never wait for each other. */
@@ -120,10 +132,20 @@ export class BatchCommits {
       for (const version of versions) await this.#checkElsewhere(version, async () => this.#findBase(version));
       for (const deletion of batch.deletions) deletions.push(await this.#prepareDeletion(deletion));
       for (const version of versions) members.push(await this.#prepare(batch, version));
+      return (await this.#findReplay(batch.request)) ?? (await this.#commitPrepared(batch, members, deletions));
     } catch (error) {
-      for (const { scope } of members) scope.end();
       return refuse(error);
+    } finally {
+      for (const { scope } of members) scope.end();
     }
+  }
+
+  async #commitPrepared(
+    batch: BatchWrite,
+    members: readonly Member[],
+    deletions: readonly NewDeletion[],
+  ): Promise<WriteResult> {
+    const { onStep } = this.#parts;
     const id = randomUUID();
     const unclear: Member[] = [];
     try {
@@ -137,8 +159,6 @@ export class BatchCommits {
     } catch (error) {
       for (const { version } of members) noteLoss(this.#parts, version, error);
       return (await this.#undo({ members, unclear }, id)) ?? refuse(error);
-    } finally {
-      for (const { scope } of members) scope.end();
     }
   }
 

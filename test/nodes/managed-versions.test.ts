@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { sampleStream } from '../support/arrow-tables.ts';
-import type { Client } from '../support/client.ts';
+import type { Answer, Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { stageOnStore } from '../support/staged-on-store.ts';
 import type { StagedVersion } from '../support/staged-version.ts';
@@ -195,6 +195,43 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
     ok(await upload.send(clients[0]));
     assert.equal(ok(await upload.complete(clients[0])).num_inserted_rows, 10);
     assert.deepEqual(await counts([table]), [19, 19, 19]);
+  });
+
+  test('a batch with a key that is sent again through another node while it runs is applied once', async () => {
+    const tables = [await createOwned('twice-one'), await createOwned('twice-two')];
+    const entries = await toEntries(tables);
+    const send = async (client: Client): Promise<Answer> =>
+      client.post('/v1/table/version/batch-create', { entries }, { 'idempotency-key': 'twice' });
+    const commit = cluster.store.faults.hold({ method: 'PUT', path: /twice-.*_versions\/\d{20}\.manifest$/ });
+    const first = send(clients[0]);
+    await commit.reached;
+    // The second request has found no result of the first when it reads the staged manifests.
+    const check = cluster.store.faults.hold({ method: 'GET', path: /twice-.*_versions\/\d{20}\.manifest-/ });
+    const second = send(clients[1]);
+    await check.reached;
+    check.release();
+    commit.release();
+    for (const answer of [await first, await second, await send(clients[2])]) {
+      assert.deepEqual(
+        ok(answer).versions.map(({ version }: { version: number }) => version),
+        [3, 3],
+      );
+    }
+    assert.equal((await second).headers.get('idempotency-replayed'), 'true');
+    assert.deepEqual(await counts(tables), [9, 9, 9, 9, 9, 9]);
+  });
+
+  test('a batch of declarations with a key is applied once, also when all nodes get it at once', async () => {
+    for (let round = 0; round < 5; round += 1) {
+      const operations = [{ declare_table: { id: [`declared-${round}`] } }];
+      const answers = await Promise.all(
+        clients.map(async (client) =>
+          client.post('/v1/table/batch-commit', { operations }, { 'idempotency-key': `declared ${round}` }),
+        ),
+      );
+      const ids = answers.map((answer) => ok(answer).results[0].declare_table.transaction_id);
+      assert.equal(new Set(ids).size, 1);
+    }
   });
 
   test('a batch whose node is killed between two tables is taken back by the node that follows', async () => {
