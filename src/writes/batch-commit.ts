@@ -64,6 +64,11 @@ interface BatchParts extends PipelineParts {
   readonly telemetry: Telemetry;
 }
 
+const ATTEMPTS_MAX = 10;
+const ATTEMPT_PAUSE_MILLISECONDS = 50;
+/** How long a batch that is refused waits for the same batch at another node. */
+const REPLAY_MILLISECONDS = 10_000;
+const REPLAY_PAUSE_MILLISECONDS = 20;
 const UNDO_MILLISECONDS_MIN = 100;
 const UNDO_MILLISECONDS_MAX = 5000;
 
@@ -84,9 +89,7 @@ export class BatchCommits {
   async run(request: WriteRequest, prepare: () => Promise<BatchWrite>): Promise<WriteResult> {
     return runReplayable(this.#parts, { request }, async () => {
       const result = await this.#enqueue(prepare).catch(refuse);
-      // What has refused it may be its own changes, which another node has recorded since step 1.
-      const replayed = result.kind === 'refused' ? await this.#findReplay(request) : undefined;
-      return replayed ?? result;
+      return result.kind === 'refused' ? this.#replayOr(result, request) : result;
     });
   }
 
@@ -101,6 +104,19 @@ export class BatchCommits {
       if (result.kind === 'committed') await this.#removeVersions(batch);
       return result;
     });
+  }
+
+  /** What has refused a batch may be its own changes, which another node has made since step 1, and may not have recorded yet. */
+  async #replayOr(refused: FailedWrite, request: WriteRequest): Promise<WriteResult> {
+    if (request.key === undefined) return refused;
+    const giveUpAt = performance.now() + REPLAY_MILLISECONDS;
+    while (
+      (await this.#parts.journal.pending()).some((entry) => readExpectation(entry).batchDigest === request.digest())
+    ) {
+      if (performance.now() > giveUpAt) return refuse(new NotOwner());
+      await sleep(REPLAY_PAUSE_MILLISECONDS);
+    }
+    return (await this.#findReplay(request)) ?? refused;
   }
 
   /** Step 1 again, for requests with a key: those of one process wait for each other, those of several nodes do not. */
@@ -120,7 +136,18 @@ export class BatchCommits {
     return this.#parts.queues.run(first, next, { caller });
   }
 
+  /** Until it begins, a batch at another node may claim its tables: each then claims them again, at a random moment. */
   async #commit(batch: BatchWrite, versions: readonly BatchedVersion[]): Promise<WriteResult> {
+    for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
+      const result = await this.#commitOnce(batch, versions);
+      if (result !== undefined) return result;
+      await sleep(Math.random() * ATTEMPT_PAUSE_MILLISECONDS * attempt);
+    }
+    return refuse(new NotOwner());
+  }
+
+  /** `undefined`: another node has taken a table, and nothing was changed. */
+  async #commitOnce(batch: BatchWrite, versions: readonly BatchedVersion[]): Promise<WriteResult | undefined> {
     const { onStep } = this.#parts;
     const members: Member[] = [];
     const deletions: NewDeletion[] = [];
@@ -144,7 +171,7 @@ export class BatchCommits {
     batch: BatchWrite,
     members: readonly Member[],
     deletions: readonly NewDeletion[],
-  ): Promise<WriteResult> {
+  ): Promise<WriteResult | undefined> {
     const { onStep } = this.#parts;
     const id = randomUUID();
     const unclear: Member[] = [];
@@ -157,8 +184,9 @@ export class BatchCommits {
       }
       return await this.#record(batch, members, { id, published, deletions });
     } catch (error) {
-      for (const { version } of members) noteLoss(this.#parts, version, error);
-      return (await this.#undo({ members, unclear }, id)) ?? refuse(error);
+      for (const write of [...members.map(({ version }) => version), ...deletions]) noteLoss(this.#parts, write, error);
+      const result = await this.#undo({ members, unclear }, id);
+      return result ?? (error instanceof NotOwner ? undefined : refuse(error));
     }
   }
 
@@ -190,7 +218,8 @@ export class BatchCommits {
     const { baseVersion, transactionId } = await this.#findBase(version);
     // The key is that of the whole batch, whose own entry is written by `record`.
     const write = { request: { ...request, key: undefined }, table, branch, recordedAs: RECORDED_AS };
-    const expected = { kinds: plan.kinds, transactionId, isMultiCommit: true, rule: { from: 'nothing' } } as const;
+    const facts = { kinds: plan.kinds, transactionId, batchDigest: request.digest() };
+    const expected = { ...facts, isMultiCommit: true, rule: { from: 'nothing' } } as const;
     const entry = toEntry(write, { baseVersion, epoch, generation: undefined, expected });
     // After all that may refuse: a scope has to be ended.
     const scope = await storage.beginSync(table.location);

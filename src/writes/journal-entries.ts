@@ -14,6 +14,8 @@ export interface Expectation extends Partial<Pick<JournaledWrite, 'recordedAs' |
   readonly transactionId?: string | undefined;
   /** Takes several commits: after a failure all of them are undone. */
   readonly isMultiCommit?: true;
+  /** The digest of the batch that the write belongs to: the key of that is only in the entry of the whole batch. */
+  readonly batchDigest?: string;
   readonly rule: FieldsRule;
   readonly versionMetadata?: VersionMetadata | undefined;
 }

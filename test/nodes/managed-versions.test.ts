@@ -197,6 +197,34 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
     assert.deepEqual(await counts([table]), [19, 19, 19]);
   });
 
+  test('of batches of the same tables through all nodes at once one wins, and the others are conflicts', async () => {
+    const tables = [await createOwned('shared-one'), await createOwned('shared-two', clients[1])];
+    cluster.store.latencyMilliseconds = 20;
+    try {
+      for (let round = 0; round < 4; round += 1) {
+        const batches = await Promise.all(clients.map(async () => toEntries(tables)));
+        const answers = await Promise.all(
+          clients.map(async (client, index) =>
+            client.post('/v1/table/version/batch-create', { entries: batches[index] }),
+          ),
+        );
+        assert.deepEqual(answers.map(({ status }) => status).toSorted(), [200, 409, 409]);
+      }
+    } finally {
+      cluster.store.latencyMilliseconds = 0;
+    }
+  });
+
+  test('a batch of deletions finds out by itself that another node has taken the table', async () => {
+    const table = await createOwned('trimmed');
+    ok(await clients[1].post('/v1/table/version/batch-create', { entries: await toEntries([table]) }));
+    const deletion = { id: [table.name], ranges: [{ start_version: 100, end_version: 101 }] };
+    const answer = await clients[0].post('/v1/table/batch-commit', {
+      operations: [{ delete_table_versions: deletion }],
+    });
+    assert.equal(ok(answer).results[0].delete_table_versions.deleted_count, 0);
+  });
+
   test('a batch with a key that is sent again through another node while it runs is applied once', async () => {
     const tables = [await createOwned('twice-one'), await createOwned('twice-two')];
     const entries = await toEntries(tables);
@@ -211,7 +239,8 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
     await check.reached;
     check.release();
     commit.release();
-    for (const answer of [await first, await second, await send(clients[2])]) {
+    const answers = [await first, await second, await send(clients[2])];
+    for (const answer of answers) {
       assert.deepEqual(
         ok(answer).versions.map(({ version }: { version: number }) => version),
         [3, 3],
