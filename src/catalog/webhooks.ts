@@ -96,8 +96,11 @@ export function createWebhookStore(context: CatalogContext) {
       await append(async (sql) => sql.deleteFrom('webhooks').where('id', '=', id).execute());
     },
 
-    async update(id: string, { url, scope }: Pick<NewWebhook, 'url' | 'scope'>): Promise<void> {
-      const changes = { url, scope: JSON.stringify(scope) };
+    async update(
+      id: string,
+      { url, scope, createdBy }: Pick<NewWebhook, 'url' | 'scope' | 'createdBy'>,
+    ): Promise<void> {
+      const changes = { url, scope: JSON.stringify(scope), createdBy };
       await append(async (sql) => sql.updateTable('webhooks').set(changes).where('id', '=', id).execute());
     },
 
@@ -109,8 +112,9 @@ export function createWebhookStore(context: CatalogContext) {
     },
 
     /** Delivers from where it stopped. */
-    async resume(id: string): Promise<void> {
-      const changes = { state: 'active', failures: 0, failingSince: null, nextAttemptAt: 0, lastError: null } as const;
+    async resume({ id, createdBy }: Pick<WebhookRecord, 'id' | 'createdBy'>): Promise<void> {
+      const health = { failures: 0, failingSince: null, nextAttemptAt: 0, lastError: null };
+      const changes = { ...health, state: 'active', createdBy } as const;
       await append(async (sql) => sql.updateTable('webhooks').set(changes).where('id', '=', id).execute());
     },
 
@@ -185,6 +189,15 @@ function createDeliveries({ read, append, clock, nodeId: ownId = '', now }: Cata
       return append(async (sql) => {
         const own = sql.updateTable('webhooks').set(changes).where('id', '=', id).where('nodeId', '=', ownId);
         return (await own.executeTakeFirst()).numUpdatedRows === 1n;
+      });
+    },
+
+    /** Disables it, unless another caller has taken it over meanwhile. */
+    async disown({ id, createdBy }: WebhookRecord, lastError: string): Promise<boolean> {
+      return append(async (sql) => {
+        const own = sql.updateTable('webhooks').where('id', '=', id).where('nodeId', '=', ownId);
+        const orphan = own.where('createdBy', '=', createdBy).set({ state: 'disabled', lastError });
+        return (await orphan.executeTakeFirst()).numUpdatedRows === 1n;
       });
     },
 

@@ -1,12 +1,17 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Catalog, TransactionRecord, WebhookProgress, WebhookRecord } from '../catalog/catalog.ts';
+import type { Caller } from '../model/access.ts';
 import { isWanted, toCommitFields } from '../model/events/commit.ts';
 import type { WebhookLimits } from '../model/limits/integration-limits.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { DeliveryOutcome, WebhookSender } from './send-webhook.ts';
+import { findCreator } from './webhook-creator.ts';
 
 export interface WebhooksParts {
-  readonly catalog: Pick<Catalog, 'callerNames' | 'databases' | 'onCommit' | 'transactions' | 'webhooks'>;
+  readonly catalog: Pick<
+    Catalog,
+    'callerNames' | 'clients' | 'databases' | 'keys' | 'onCommit' | 'transactions' | 'webhooks'
+  >;
   readonly sender: WebhookSender;
   readonly telemetry: Telemetry;
   readonly limits: WebhookLimits;
@@ -29,6 +34,9 @@ const PAGES_MAX = 20;
 const DATABASE_SHARE = 3 / 4;
 
 const CLOSE_POLL_MILLISECONDS = 10;
+
+const DISOWNED =
+  'Its creator was revoked, has expired, or may no longer manage what it is about. Resume it with another credential.';
 
 /**
  * Tells webhooks of commits, in their order, from a cursor in the catalog: an attempt that fails is repeated, and what was
@@ -79,6 +87,14 @@ export class Webhooks {
   /** Sends a delivery without events now, whatever the state. */
   async test(webhook: WebhookRecord, database: string): Promise<DeliveryOutcome> {
     return this.#send(webhook, `test-${this.#parts.now()}`, { database, events: [], test: true });
+  }
+
+  /** The caller on whose behalf it delivers; `undefined` when that caller may no longer manage what it is about. */
+  async findCreator(
+    webhook: Pick<WebhookRecord, 'createdBy' | 'scope'>,
+    database: string,
+  ): Promise<Caller | undefined> {
+    return findCreator(webhook, database, this.#parts);
   }
 
   #wake(): void {
@@ -148,6 +164,10 @@ export class Webhooks {
       await this.#skip(webhook, position);
       return undefined;
     }
+    if ((await this.findCreator(webhook, database)) === undefined) {
+      await this.#disown(webhook);
+      return undefined;
+    }
     const last = commits.at(-1)?.id ?? webhook.cursor;
     const names = await catalog.callerNames(commits.map(({ caller }) => caller));
     const events = commits.map((commit) => ({ ...toCommitFields(commit, names), database }));
@@ -189,6 +209,12 @@ export class Webhooks {
     if (now() - (webhook.attemptedAt ?? webhook.createdAt) < SKIPPED_MILLISECONDS) return;
     await catalog.webhooks.progress(webhook.id, { cursor: position, attemptedAt: now() });
     this.#skipped.delete(webhook.id);
+  }
+
+  async #disown(webhook: WebhookRecord): Promise<void> {
+    const { catalog, telemetry } = this.#parts;
+    const isDisabled = await catalog.webhooks.disown(webhook, DISOWNED);
+    if (isDisabled) telemetry.emit({ kind: 'webhook-disabled', webhookId: webhook.id, failures: webhook.failures });
   }
 
   async #send({ id: webhookId, url, secret }: WebhookRecord, id: string, content: object): Promise<DeliveryOutcome> {

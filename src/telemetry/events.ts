@@ -75,7 +75,7 @@ interface Events {
     status: number | undefined;
     milliseconds: number;
   };
-  /** It failed for longer than webhooks.disableSeconds. */
+  /** It failed for longer than webhooks.disableSeconds, or its creator may no longer manage what it is about. */
   'webhook-disabled': { webhookId: string; failures: number };
   /** Of a call to the embedding provider. `status` is what it answered, if it did. */
   'embedding-fetched': { model: string; milliseconds: number };

@@ -99,12 +99,16 @@ suite('webhooks in the catalog', () => {
     await a.webhooks.claim({ id, nodeId });
     await a.webhooks.progress(id, { nextAttemptAt: Number.MAX_SAFE_INTEGER, failures: 2, failingSince: 1 });
     assert.deepEqual(await a.webhooks.listDue(), []);
-    await a.webhooks.resume(id);
+    await a.webhooks.resume({ id, createdBy: 'key:1' });
     assert.equal((await a.webhooks.listDue()).length, 1);
     await a.webhooks.progress(id, { state: 'disabled' });
     assert.deepEqual(await a.webhooks.listDue(), []);
-    await a.webhooks.resume(id);
+    await a.webhooks.resume({ id, createdBy: 'key:2' });
     const found = await a.webhooks.find(id);
     assert.deepEqual([found?.state, found?.failures, found?.failingSince], ['active', 0, null]);
+    assert.equal(found?.createdBy, 'key:2');
+    assert.equal(await a.webhooks.disown({ ...found, createdBy: 'key:1' }, 'gone'), false);
+    assert.equal(await a.webhooks.disown(found, 'gone'), true);
+    assert.deepEqual(await a.webhooks.listDue(), []);
   });
 });

@@ -49,7 +49,7 @@ async function createDatabase(catalog: Catalog, name: string): Promise<string> {
 async function createWebhooks({ webhooks }: Catalog, databaseId: string, urls: readonly string[]): Promise<void> {
   const cursor = '';
   for (const url of urls)
-    await webhooks.create({ databaseId, url, secret: 's', createdBy: 'key:k', cursor, scope: {} }, 100);
+    await webhooks.create({ databaseId, url, secret: 's', createdBy: 'token:issuer#subject', cursor, scope: {} }, 100);
 }
 
 async function commit({ namespaces }: Catalog, databaseId: string, name: string): Promise<void> {

@@ -265,6 +265,64 @@ suite('webhooks', () => {
       ok(await server.admin.post('/v1/webhook/delete', { webhook_id: foreign.webhook_id }));
     }));
 
+  test('a webhook whose creator may no longer manage its target is disabled, until another owner resumes it', async () =>
+    withReceiver(async () => {
+      const space = server.name('space');
+      await server.namespace([space]);
+      const grant = { role: 'owner', database: 'default', path: [space] } as const;
+      const { id: databaseId = '' } = (await server.catalog.databases.find('default')) ?? {};
+      const cursor = (await server.catalog.transactions.newestId()) ?? '';
+      const credential = { name: 'contractor', grants: [grant] };
+      const { keys, clients, webhooks } = server.catalog;
+      const [revoked, stripped] = [
+        await keys.create({ ...credential, digest: server.name('digest') }),
+        await keys.create({ ...credential, digest: server.name('digest') }),
+      ];
+      const expired = await keys.create({ ...credential, digest: server.name('digest'), expiresAt: Date.now() - 1 });
+      const client = await clients.create({ ...credential, digest: server.name('digest') });
+      const ids: string[] = [];
+      for (const createdBy of [`key:${revoked.id}`, `key:${stripped.id}`, `client:${client.id}`, `key:${expired.id}`]) {
+        const scope = { namespace: [space] };
+        const webhook = { databaseId, url: receiver.url, secret: 's', createdBy, cursor, scope };
+        ids.push((await webhooks.create(webhook, 100)).id);
+      }
+      const kept = (await create({ namespace: [space] })).webhook_id;
+      const table = await server.table({ id: `${space}$before` });
+      await eventually(async () => receiver.received.length === 4);
+      await keys.revoke(revoked.id);
+      await server.catalog.grants.remove(`key:${stripped.id}`, grant);
+      await clients.revoke(client.id);
+      await update(table);
+      for (const id of ids) await eventually(async () => (await describe(id)).state === 'disabled');
+      await eventually(async () => (await describe(kept)).delivered_events === 2);
+      assert.equal(receiver.received.length, 5);
+      for (const id of ids) {
+        assert.match((await describe(id)).last_error, /may no longer manage .*Resume it with another credential/);
+      }
+      const [id = ''] = ids;
+      const owner = await server.caller('owner', [space]);
+      const resumed = ok(await owner.post('/v1/webhook/resume', { webhook_id: id }));
+      assert.deepEqual([resumed.state, resumed.last_error], ['active', undefined]);
+      assert.equal(resumed.created_by, ok(await owner.get('/v1/whoami')).id);
+      await eventually(async () => (await describe(id)).delivered_events === 2);
+      for (const each of [...ids, kept]) ok(await server.admin.post('/v1/webhook/delete', { webhook_id: each }));
+    }));
+
+  test('an update beyond what the creator may manage makes the caller answerable for the webhook', async () =>
+    withReceiver(async () => {
+      const table = await server.table();
+      const owner = await server.caller('owner', [table.id]);
+      const { webhook_id: id, created_by: creator } = await create({ table: [table.id] }, owner);
+      const change = async (body: object): Promise<any> =>
+        ok(await server.admin.post('/v1/webhook/update', { webhook_id: id, ...body }));
+      assert.equal((await change({ operations: ['update_table'] })).created_by, creator);
+      const { created_by: administrator } = await change({ namespace: [] });
+      assert.notEqual(administrator, creator);
+      await update(await server.table());
+      await eventually(async () => receiver.received.length > 0);
+      ok(await server.admin.post('/v1/webhook/delete', { webhook_id: id }));
+    }));
+
   test('bad input is refused', async () => {
     for (const body of [
       {},

@@ -91,8 +91,9 @@ export const resumeWebhook = defineDatabaseOperation({
   body: { kind: 'json', shape: WebhookBody },
   replies: [json(DescribeWebhookReply, 'The webhook.')],
   async run(request, services) {
-    const { id } = await requireWebhook(request, services);
-    await services.catalog.webhooks.resume(id);
+    const { id, createdBy, scope } = await requireWebhook(request, services);
+    const owner = await findOwner(request, { createdBy, scope }, services);
+    await services.catalog.webhooks.resume({ id, createdBy: owner });
     return describe(request, services);
   },
 });
@@ -112,7 +113,8 @@ export const updateWebhook = defineDatabaseOperation({
     requireManaged(request, scope);
     const url = body.url === undefined ? webhook.url : services.webhookSender.checkUrl(body.url);
     if (body.table !== undefined || body.namespace !== undefined) await requireTarget(request, scope, services.catalog);
-    await services.catalog.webhooks.update(webhook.id, { url, scope });
+    const createdBy = await findOwner(request, { createdBy: webhook.createdBy, scope }, services);
+    await services.catalog.webhooks.update(webhook.id, { url, scope, createdBy });
     return describe(request, services);
   },
 });
@@ -227,6 +229,15 @@ async function requireWebhook(request: DatabaseRequest<WebhookBody>, { catalog }
   throw new ServiceError('WebhookNotFound', 'The webhook does not exist.', {
     hint: 'List the webhooks that you manage with list_webhooks.',
   });
+}
+
+/** Its creator, or the caller when the creator may not manage what it is about. */
+async function findOwner(
+  { caller, database }: DatabaseRequest,
+  webhook: Pick<WebhookRecord, 'createdBy' | 'scope'>,
+  { webhooks }: Services,
+): Promise<string> {
+  return ((await webhooks.findCreator(webhook, database.name)) ?? caller).id;
 }
 
 async function describe(request: DatabaseRequest<WebhookBody>, services: Services) {

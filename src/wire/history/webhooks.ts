@@ -48,9 +48,11 @@ export const WebhookShape = Type.Object({
   ...scopeFields,
   state: Type.String({
     description:
-      '`active`, `failing` (deliveries are retried), or `disabled` (by a caller, or because it failed for too long).',
+      '`active`, `failing` (deliveries are retried), or `disabled` (by a caller, because it failed for too long, or because its creator may no longer manage its target).',
   }),
-  created_by: Type.String(),
+  created_by: Type.String({
+    description: 'Principal that must be able to manage the target: the creator, or the caller who took it over.',
+  }),
   created_at: Type.String({ description: 'RFC 3339, UTC.' }),
   cursor: Type.String({
     description: 'Id of the last event that was delivered, or skipped because the webhook does not select it.',
@@ -59,7 +61,7 @@ export const WebhookShape = Type.Object({
   last_delivery_at: Shape.optionalText('Time of the last successful delivery.'),
   last_attempt_at: Shape.optionalText(),
   last_status: Shape.optionalCount('HTTP status of the last reply from the receiver.'),
-  last_error: Shape.optionalText('Why the last attempt failed.'),
+  last_error: Shape.optionalText('Why the last attempt failed, or was not made.'),
   failures: Shape.count('Failed attempts since the last success.'),
   failing_since: Shape.optionalText(),
   next_attempt_at: Shape.optionalText('When a failed delivery is retried.'),
