@@ -1,7 +1,10 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import type { Catalog, TransactionRecord, WebhookProgress, WebhookRecord } from '../catalog/catalog.ts';
+import type { Catalog, WebhookProgress, WebhookRecord } from '../catalog/catalog.ts';
+import { isPermitted } from '../model/access.ts';
 import type { Caller } from '../model/access.ts';
-import { isWanted, toCommitFields } from '../model/events/commit.ts';
+import { selectCommits, toCommitFields } from '../model/events/commit.ts';
+import type { Commit } from '../model/events/commit.ts';
+import type { NamespacePath } from '../model/identifier.ts';
 import type { WebhookLimits } from '../model/limits/integration-limits.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { DeliveryOutcome, WebhookSender } from './send-webhook.ts';
@@ -159,13 +162,15 @@ export class Webhooks {
   /** The webhook as it is afterwards, perhaps updated or disabled; `undefined` when there is nothing more to do for now. */
   async #deliverOnce(webhook: WebhookRecord, database: string): Promise<WebhookRecord | undefined> {
     const { catalog, now } = this.#parts;
-    const { commits, position } = await this.#collect(webhook);
-    if (commits.length === 0) {
-      await this.#skip(webhook, position);
+    const creator = await this.findCreator(webhook, database);
+    if (creator === undefined) {
+      await this.#disown(webhook);
       return undefined;
     }
-    if ((await this.findCreator(webhook, database)) === undefined) {
-      await this.#disown(webhook);
+    const mayRead = (path: NamespacePath): boolean => isPermitted(creator, 'read', database, path);
+    const { commits, position } = await this.#collect(webhook, mayRead);
+    if (commits.length === 0) {
+      await this.#skip(webhook, position);
       return undefined;
     }
     const last = commits.at(-1)?.id ?? webhook.cursor;
@@ -182,7 +187,10 @@ export class Webhooks {
   }
 
   /** The next wanted commits, and how far was looked. */
-  async #collect(webhook: WebhookRecord): Promise<{ commits: readonly TransactionRecord[]; position: string }> {
+  async #collect(
+    webhook: WebhookRecord,
+    mayRead: (path: NamespacePath) => boolean,
+  ): Promise<{ commits: readonly Commit[]; position: string }> {
     const { catalog, limits } = this.#parts;
     const { table, namespace, operations = [] } = webhook.scope;
     const filter = {
@@ -194,7 +202,7 @@ export class Webhooks {
     for (let page = 0; page < PAGES_MAX; page += 1) {
       const { databaseId } = webhook;
       const found = await catalog.transactions.list({ databaseId, after: position, limit: limits.eventsMax });
-      const commits = found.filter((commit) => isWanted(commit, filter));
+      const commits = selectCommits(found, filter, mayRead);
       if (commits.length > 0) return { commits, position };
       position = found.at(-1)?.id ?? position;
       if (found.length < limits.eventsMax) break;

@@ -141,6 +141,52 @@ suite('events', () => {
     byOperation.close();
   });
 
+  test('a rename is seen at both names, and says which table it was', async () => {
+    const [from, to] = [server.name('space'), server.name('space')];
+    for (const space of [from, to]) await server.namespace([space]);
+    const table = await server.table({ id: `${from}$a` });
+    const readers = await Promise.all(
+      [from, to].map(async (space) => server.key([{ role: 'reader', database: 'default', path: [space] }])),
+    );
+    const follow = async (query: Record<string, string>, key?: string): Promise<EventStream> =>
+      EventStream.open(server.url, { query, ...(key === undefined ? {} : { key }) });
+    const [ofFrom, ofTo] = readers;
+    const streams = [
+      await follow({ table: table.id }),
+      await follow({ namespace: from }),
+      await follow({ namespace: to }),
+      await follow({}, ofFrom),
+      await follow({}, ofTo),
+    ];
+    const hidden = await follow({ namespace: from }, ofTo);
+    const renamed = { new_table_name: 'b', new_namespace_id: [to] };
+    const { status, text, json } = await server.admin.post(`${table.at}/rename`, renamed);
+    assert.equal(status, 200, text);
+    const [path, former] = [
+      [to, 'b'],
+      [from, 'a'],
+    ];
+    const seen = [];
+    for (const stream of streams) {
+      const [event] = await stream.take(1);
+      seen.push([event?.data.operation, event?.data.id, event?.data.renamed_from]);
+      stream.close();
+    }
+    assert.deepEqual(seen, [
+      ['rename_table', path, former],
+      ['rename_table', path, former],
+      ['rename_table', path, former],
+      ['rename_table', former, former],
+      ['rename_table', path, undefined],
+    ]);
+    const before = hidden.cursor ?? '';
+    const none = hidden.take(1);
+    await eventually(async () => (hidden.cursor ?? '') > before);
+    hidden.close();
+    assert.deepEqual(await none, []);
+    assert.ok((hidden.cursor ?? '') >= json.transaction_id);
+  });
+
   test('a caller gets events of what it may read, in its database only', async () => {
     const [readable, hidden] = [await server.table(), await server.table()];
     const database = await server.database();

@@ -131,6 +131,46 @@ suite('webhooks', () => {
       ok(await server.admin.post('/v1/webhook/delete', { webhook_id: id }));
     }));
 
+  test('a rename arrives at the webhooks of both names, with the names that their creators may read', async () =>
+    withReceiver(async () => {
+      const space = server.name('space');
+      await server.namespace([space]);
+      const table = await server.table({ id: `${space}$inner` });
+      const outer = server.name();
+      const creators = [
+        server.admin,
+        await server.caller('owner', [space]),
+        await server.caller('owner', [space, 'inner']),
+        await server.caller('owner', [outer]),
+      ];
+      const ids: string[] = [];
+      for (const [index, body] of [
+        { table: [space, 'inner'] },
+        { namespace: [space] },
+        { table: [space, 'inner'] },
+      ].entries())
+        ids.push((await create(body, creators[index])).webhook_id);
+      const placeholder = await server.table({ id: outer });
+      ids.push((await create({ table: [outer] }, creators[3])).webhook_id);
+      ok(await server.admin.post(`${placeholder.at}/drop`, {}));
+      ok(await server.admin.post(`${table.at}/rename`, { new_table_name: outer, new_namespace_id: [] }));
+      const renames = (id: string): readonly unknown[] =>
+        receiver.received
+          .filter(({ json }) => json.webhook_id === id)
+          .flatMap(({ json }) => json.events)
+          .filter(({ operation }) => operation === 'rename_table')
+          .map((event) => [event.id, event.renamed_from]);
+      for (const id of ids) await eventually(async () => renames(id).length === 1);
+      const former = [space, 'inner'];
+      assert.deepEqual(ids.flatMap(renames), [
+        [[outer], former],
+        [former, former],
+        [former, former],
+        [[outer], undefined],
+      ]);
+      for (const id of ids) ok(await server.admin.post('/v1/webhook/delete', { webhook_id: id }));
+    }));
+
   test('after a long failure a webhook is disabled, and resumed it goes on where it stopped', async () =>
     withReceiver(async () => {
       const usual = server;

@@ -10,5 +10,6 @@ export function toSchemaSix(catalog: Database.Database): void {
   for (const column of ['node_id', 'stored_rows', 'stored_bytes', 'tunings']) {
     catalog.exec(`alter table tables drop column ${column}`);
   }
+  catalog.exec('alter table transactions drop column former_path');
   catalog.exec("update settings set value = '6' where name = 'migrations_applied'");
 }

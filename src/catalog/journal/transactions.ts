@@ -27,6 +27,8 @@ export interface TransactionRecord extends Omit<CommitEntry, 'completes'> {
   /** Of the table or namespace that the write was about. */
   readonly tableId: string;
   readonly path: TablePath;
+  /** Of a rename: the path before. */
+  readonly formerPath?: TablePath;
   readonly committedAt: number;
 }
 
@@ -117,7 +119,7 @@ async function readProperties(sql: Sql, id: string): Promise<Properties> {
   return properties;
 }
 
-type NewTransaction = Omit<TransactionRecord, 'id' | 'path'> &
+type NewTransaction = Omit<TransactionRecord, 'id' | 'path' | 'formerPath'> &
   Pick<CommitEntry, 'completes'> & { readonly path: NamespacePath };
 
 export interface Recorded {
@@ -125,9 +127,16 @@ export interface Recorded {
 }
 
 /** Runs inside of the writing transaction that it records: ids grow in the order of commits. */
-export async function recordTransaction(sql: Sql, record: NewTransaction): Promise<Recorded> {
+export async function recordTransaction(
+  sql: Sql,
+  { formerPath, ...record }: NewTransaction & { readonly formerPath?: TablePath | undefined },
+): Promise<Recorded> {
   const newest = await findNewest(sql);
   const [transactionId = ''] = await recordTransactions(sql, [record], newest?.id);
+  if (formerPath !== undefined) {
+    const recorded = sql.updateTable('transactions').where('id', '=', transactionId);
+    await recorded.set({ formerPath: toPathText(formerPath) }).execute();
+  }
   if (record.completes !== undefined) await insertCompleted(sql, { ...record, ...record.completes, transactionId });
   return { transactionId };
 }
@@ -156,12 +165,17 @@ export async function recordTransactions(
   return rows.map(({ id }) => id);
 }
 
-function toTransactionRow(id: string, record: NewTransaction): TransactionRow {
+function toTransactionRow(id: string, record: NewTransaction): Omit<TransactionRow, 'formerPath'> {
   const { databaseId, tableId, path, operation, caller, version, branch = null, requestId, committedAt } = record;
   const target = { databaseId, tableId, tablePath: toPathText(path) };
   return { id, ...target, operation, caller, version, branch, requestId, committedAt };
 }
 
-function toTransactionRecord({ tablePath, branch, ...row }: TransactionRow): TransactionRecord {
-  return { ...row, path: toTablePath(tablePath), ...(branch === null ? {} : { branch }) };
+function toTransactionRecord({ tablePath, formerPath, branch, ...row }: TransactionRow): TransactionRecord {
+  return {
+    ...row,
+    path: toTablePath(tablePath),
+    ...(formerPath === null ? {} : { formerPath: toTablePath(formerPath) }),
+    ...(branch === null ? {} : { branch }),
+  };
 }

@@ -23,6 +23,7 @@ const MIGRATIONS: readonly Migration[] = [
   createProtocolParts,
   createVersionMetadata,
   indexKeysOnly,
+  async (sql) => addColumns(sql, 'transactions', ['former_path text']),
 ];
 export const MIGRATIONS_COUNT = MIGRATIONS.length;
 export const APPLIED = 'migrations_applied';

@@ -137,6 +137,8 @@ export interface TransactionRow {
   readonly branch: string | null;
   readonly requestId: string;
   readonly committedAt: number;
+  /** Of a table that was renamed. */
+  readonly formerPath: string | null;
 }
 
 /** The version of a table on an object store that readers get, so that they need not ask the store. */

@@ -45,7 +45,8 @@ export function createLifecycleStore(context: CatalogContext) {
     async rename(table: TableRecord, path: TablePath, entry: CommitEntry): Promise<Recorded> {
       return write(async (sql) => {
         await renameRow(sql, await requireRow(sql, table), { path, renamedAt: now() });
-        return record(sql, { ...table, path }, entry);
+        const { id: tableId, databaseId, path: formerPath } = table;
+        return recordTransaction(sql, { ...entry, databaseId, tableId, path, formerPath, committedAt: now() });
       });
     },
 

@@ -6,6 +6,8 @@ export interface Commit {
   readonly operation: string;
   /** Of the table or namespace. */
   readonly path: NamespacePath;
+  /** Of a rename: the path before. */
+  readonly formerPath?: NamespacePath | undefined;
   /** 0 for a change of names only. */
   readonly version: number;
   readonly branch?: string | undefined;
@@ -21,6 +23,7 @@ export function toCommitFields(commit: Commit, names: ReadonlyMap<string, string
     transaction_id: commit.id,
     operation: commit.operation,
     id: [...commit.path],
+    renamed_from: commit.formerPath && [...commit.formerPath],
     version: commit.version === 0 ? undefined : commit.version,
     branch: commit.branch,
     caller: commit.caller,
@@ -39,13 +42,34 @@ export interface CommitFilter {
   readonly operations: readonly string[];
 }
 
-export function isWanted({ path, operation }: Pick<Commit, 'path' | 'operation'>, filter: CommitFilter): boolean {
+/** Those that are wanted, as a reader of some paths sees them: a path that is hidden does not match the filter either. */
+export function selectCommits(
+  commits: readonly Commit[],
+  filter: CommitFilter,
+  mayRead: (path: NamespacePath) => boolean,
+): readonly Commit[] {
+  return commits
+    .filter((commit) => isWanted(commit, filter))
+    .flatMap((commit) => showCommit(commit, mayRead) ?? [])
+    .filter((commit) => isWanted(commit, filter));
+}
+
+/** A rename is shown to readers of either path, and has the paths that they may read. `undefined`: hidden. */
+export function showCommit(commit: Commit, mayRead: (path: NamespacePath) => boolean): Commit | undefined {
+  const { path, formerPath } = commit;
+  const isFormerShown = formerPath !== undefined && mayRead(formerPath);
+  if (!mayRead(path)) return isFormerShown ? { ...commit, path: formerPath } : undefined;
+  return formerPath === undefined || isFormerShown ? commit : { ...commit, formerPath: undefined };
+}
+
+function isWanted({ path, formerPath, operation }: Commit, filter: CommitFilter): boolean {
   const { tables, namespaces, operations } = filter;
   if (operations.length > 0 && !operations.includes(operation)) return false;
   if (tables.length === 0 && namespaces.length === 0) return true;
-  return (
-    tables.some((table) => table.length === path.length && isWithin(table, path)) ||
-    namespaces.some((namespace) => isWithin(namespace, path))
+  return [path, ...(formerPath === undefined ? [] : [formerPath])].some(
+    (each) =>
+      tables.some((table) => table.length === each.length && isWithin(table, each)) ||
+      namespaces.some((namespace) => isWithin(namespace, each)),
   );
 }
 

@@ -1,10 +1,9 @@
 import { Type } from 'typebox';
-import type { TransactionRecord } from '../../catalog/catalog.ts';
 import { ServiceError } from '../../errors/service-error.ts';
-import { isWanted } from '../../model/events/commit.ts';
-import type { CommitFilter } from '../../model/events/commit.ts';
+import { selectCommits } from '../../model/events/commit.ts';
+import type { Commit, CommitFilter } from '../../model/events/commit.ts';
 import { FollowEventsQuery } from '../../wire/history/events.ts';
-import { maySee, toTransaction } from '../history/transactions.ts';
+import { mayRead, toTransaction } from '../history/transactions.ts';
 import { defineDatabaseOperation } from '../operation.ts';
 import type { DatabaseRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
@@ -78,7 +77,7 @@ async function* follow({ request, services, filter, after: start, leave }: Liste
       const hasMoved = position !== after;
       after = position;
       const seen = { ...request, caller };
-      const wanted = records.filter((record) => isWanted(record, filter) && maySee(seen, record));
+      const wanted = selectCommits(records, filter, (path) => mayRead(seen, path));
       const isSilent = performance.now() - sentAt >= heartbeatSeconds * 1000;
       if (wanted.length > 0) {
         const names = await services.catalog.callerNames(wanted.map((record) => record.caller));
@@ -108,9 +107,9 @@ function toId(cursor: string): string {
 }
 
 /** Of records that are kept in memory, which all listeners share. */
-const frames = new WeakMap<TransactionRecord, string>();
+const frames = new WeakMap<Commit, string>();
 
-function toFrame(request: DatabaseRequest, record: TransactionRecord, names: ReadonlyMap<string, string>): string {
+function toFrame(request: DatabaseRequest, record: Commit, names: ReadonlyMap<string, string>): string {
   // Below a prefix, paths are shown in another way.
   const isShared = request.prefix.length === 0;
   const known = isShared ? frames.get(record) : undefined;

@@ -2,8 +2,10 @@ import type { TransactionRecord } from '../../catalog/catalog.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { guardProperties } from '../../guard/metadata.ts';
 import { isPermitted } from '../../model/access.ts';
-import { toCommitFields } from '../../model/events/commit.ts';
+import { showCommit, toCommitFields } from '../../model/events/commit.ts';
+import type { Commit } from '../../model/events/commit.ts';
 import { formatPath, quoteForMessage } from '../../model/identifier.ts';
+import type { NamespacePath } from '../../model/identifier.ts';
 import { notPermitted } from '../../model/refusals.ts';
 import {
   AlterTransactionBody,
@@ -35,7 +37,7 @@ export const listTransactions = defineDatabaseOperation({
     const { query, database } = request;
     const limit = readLimit(query, services.limits.http.pageSizeMax);
     const isNewestFirst = readFlag(query, 'newest_first') ?? false;
-    const visible: TransactionRecord[] = [];
+    const visible: Commit[] = [];
     let after = readIdToken(query['page_token']);
     let hasMore = true;
     for (let page = 0; page < PAGES_MAX && hasMore && visible.length < limit; page += 1) {
@@ -47,7 +49,8 @@ export const listTransactions = defineDatabaseOperation({
           hasMore = true;
           break;
         }
-        if (maySee(request, record)) visible.push(record);
+        const shown = show(request, record);
+        if (shown !== undefined) visible.push(shown);
         after = record.id;
       }
     }
@@ -67,7 +70,7 @@ export const describeTransaction = defineDatabaseOperation({
   body: { kind: 'json', shape: EmptyBody },
   replies: [json(TransactionReply, 'The transaction.')],
   run: async (request, services) =>
-    replyWithTransaction(request, await requireTransaction(request, services), services),
+    replyWithTransaction(request, (await requireTransaction(request, services)).shown, services),
 });
 
 export const alterTransaction = defineDatabaseOperation({
@@ -80,55 +83,61 @@ export const alterTransaction = defineDatabaseOperation({
   replies: [json(TransactionReply, 'The transaction.')],
   statuses: [409],
   async run(request, services) {
-    const record = await requireTransaction(request, services);
+    const { record, shown } = await requireTransaction(request, services);
     const change = readActions(request.body.actions);
-    if (change === undefined) return replyWithTransaction(request, record, services);
+    if (change === undefined) return replyWithTransaction(request, shown, services);
     if (!isPermitted(request.caller, 'write', request.database.name, record.path)) throw notPermitted('write');
     const properties = await services.catalog.transactions.alter(record, toCommitEntry(request), (present) => {
       const changed = change(present);
       guardProperties(changed, 'properties', services.limits.metadata);
       return changed;
     });
-    return replyWithTransaction(request, record, services, properties);
+    return replyWithTransaction(request, shown, services, properties);
   },
 });
 
-/** A caller who may read a table may read its records; those of other databases are hidden. */
-export function maySee(
-  request: Pick<RequestFacts, 'caller' | 'database' | 'prefix'>,
-  record: TransactionRecord,
-): boolean {
+type Reader = Pick<RequestFacts, 'caller' | 'database' | 'prefix'>;
+
+/** A caller who may read a table may read its records. */
+export function mayRead(request: Reader, path: NamespacePath): boolean {
   const { caller, database } = request;
-  const isShown = record.databaseId === database.id && isBelowPrefix(request, record.path);
-  return isShown && isPermitted(caller, 'read', database.name, record.path);
+  return isBelowPrefix(request, path) && isPermitted(caller, 'read', database.name, path);
+}
+
+/** Those of other databases are hidden. */
+function show(request: Reader, record: TransactionRecord): Commit | undefined {
+  if (record.databaseId !== request.database.id) return undefined;
+  return showCommit(record, (path) => mayRead(request, path));
 }
 
 async function requireTransaction(
   request: DatabaseRequest<{ readonly id?: string[] }>,
   services: Services,
-): Promise<TransactionRecord> {
+): Promise<{ readonly record: TransactionRecord; readonly shown: Commit }> {
   const id = request.params['id'] ?? '';
   const given = request.body.id;
   if (given !== undefined && given.join(request.delimiter) !== id) {
     throw invalidInput('The id in the body differs from the id in the URL.');
   }
   const record = await services.catalog.transactions.find(id);
-  if (record !== undefined && maySee(request, record)) return record;
+  const shown = record && show(request, record);
+  if (record !== undefined && shown !== undefined) return { record, shown };
   throw new ServiceError('TransactionNotFound', `The transaction ${quoteForMessage(id)} was not found.`);
 }
 
 async function replyWithTransaction(
   request: RequestFacts,
-  record: TransactionRecord,
+  commit: Commit,
   services: Services,
   noted?: Readonly<Record<string, string>>,
 ): Promise<Reply> {
-  const names = await services.catalog.callerNames([record.caller]);
-  const { id, version, ...rest } = toTransaction(request, record, names);
+  const names = await services.catalog.callerNames([commit.caller]);
+  const { id, renamed_from: former, version, ...rest } = toTransaction(request, commit, names);
   const properties = {
-    ...(noted ?? (await services.catalog.transactions.findProperties(record.id))),
+    ...(noted ?? (await services.catalog.transactions.findProperties(commit.id))),
     ...rest,
     id: formatPath(id, request.delimiter),
+    renamed_from: former && formatPath(former, request.delimiter),
     version: version === undefined ? undefined : String(version),
   };
   return objectReply<typeof TransactionReply>({ status: 'Succeeded', properties });
@@ -136,8 +145,10 @@ async function replyWithTransaction(
 
 export function toTransaction(
   request: Pick<RequestFacts, 'prefix'>,
-  record: TransactionRecord,
+  commit: Commit,
   names: ReadonlyMap<string, string>,
 ) {
-  return toCommitFields({ ...record, path: toShownPath(request, record.path) }, names);
+  const { path, formerPath } = commit;
+  const former = formerPath && toShownPath(request, formerPath);
+  return toCommitFields({ ...commit, path: toShownPath(request, path), formerPath: former }, names);
 }

@@ -33,6 +33,12 @@ export const Transaction = Type.Object({
   transaction_id: Type.String(),
   operation: Type.String(),
   id: Type.Array(Type.String(), { description: 'Path of the table or namespace.' }),
+  renamed_from: Type.Optional(
+    Type.Array(Type.String(), {
+      description:
+        'Of a rename: the path before. A path that the caller may not read is left out; `id` is then the former path too.',
+    }),
+  ),
   version: Type.Optional(Type.Integer({ description: 'Absent for changes that create no version, such as a rename.' })),
   branch: Shape.optionalText(),
   caller: Type.String({ description: 'Principal, such as `key:<id>`.' }),

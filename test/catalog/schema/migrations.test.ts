@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import Database from 'libsql';
 import {
+  ENTRY,
   NOW,
   createTable,
   holdVersion,
@@ -115,6 +116,26 @@ test('the journal of the release before is taken over', async (context) => {
   assert.deepEqual(
     [committed?.state, committed?.version, committed?.outcome, committed?.transactionId],
     ['committed', 4, '{"rows_updated":1}', 'transaction'],
+  );
+});
+
+test('records of the release before have no former path, and those of later renames do', async (context) => {
+  const { file, catalog, database } = await temporaryCatalog(context);
+  const table = await createTable(catalog, database.id, ['orders']);
+  await catalog.close();
+  const former = new Database(file);
+  former.exec('alter table transactions drop column former_path');
+  former.exec("update settings set value = '15' where name = 'migrations_applied'");
+  former.close();
+  const { tables, transactions } = await open(context, file);
+  await tables.rename(table, ['bills'], { ...ENTRY, operation: 'rename_table' });
+  const records = await transactions.list({ databaseId: database.id, limit: 10 });
+  assert.deepEqual(
+    records.map(({ path, formerPath }) => [path, formerPath]),
+    [
+      [['orders'], undefined],
+      [['bills'], ['orders']],
+    ],
   );
 });
 

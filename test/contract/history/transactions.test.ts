@@ -59,6 +59,21 @@ suite('POST /v1/transaction/{id}/describe', () => {
     assert.deepEqual([properties.operation, properties.id, properties.version], ['drop_table', table.id, undefined]);
   });
 
+  test('tells the former name of a renamed table to those who may read it', async () => {
+    const [from, to] = [await server.table(), server.name()];
+    const { json } = await server.admin.post(`${from.at}/rename`, { new_table_name: to });
+    const seenBy = async (client = server.admin) => {
+      const { properties } = (await ask(json.transaction_id, 'describe', {}, client)).json;
+      return [properties.id, properties.renamed_from];
+    };
+    assert.deepEqual(await seenBy(), [to, from.id]);
+    assert.deepEqual(await seenBy(await server.caller('reader', [from.id])), [from.id, from.id]);
+    assert.deepEqual(await seenBy(await server.caller('reader', [to])), [to, undefined]);
+    const actions = [{ setPropertyAction: { key: 'a', value: 'b' } }];
+    const former = await server.caller('writer', [from.id]);
+    assertRefused(await ask(json.transaction_id, 'alter', { actions }, former), forbidden);
+  });
+
   test('answers 404 for what is missing, hidden, or another database’s', async () => {
     const table = server.name();
     const id = await committed(table);
@@ -200,6 +215,7 @@ suite('GET /v1/transaction/list', () => {
     assert.deepEqual(said(page), ALL);
     assert.equal(page.page_token, undefined);
     assert.equal(page.transactions[3].version, 2);
+    assert.deepEqual([page.transactions[4].renamed_from, page.transactions[3].renamed_from], [['a'], undefined]);
   });
 
   for (const limit of [1, 2, 4, 7]) {
@@ -232,6 +248,8 @@ suite('GET /v1/transaction/list', () => {
 
   test('shows what the caller may read, in pages too', async () => {
     const reader = await feed.caller('reader', ['sales']);
+    const ofA = said(await list('', await feed.caller('reader', ['a'])));
+    assert.deepEqual(ofA, ['create_table a', 'update_table a', 'rename_table a']);
     const readable = ALL.filter((each) => each.includes('sales'));
     assert.deepEqual(said(await list('', reader)), readable);
     const seen: string[] = [];
