@@ -138,33 +138,43 @@ function toGrantRow(principal: string, grant: Grant): GrantRow {
 }
 
 /**
- * Refuses when no valid API key would administer every database once `principal` does so no more. Only keys count:
- * clients need the token endpoint, and other tokens an identity provider.
+ * Refuses when no valid API key would administer every database once `principal` does so no more, or when all that would
+ * remain expire and this one does not. Only keys count: clients need the token endpoint, and other tokens an identity
+ * provider.
  */
 export async function refuseLastAdministrator(sql: Sql, principal: string, now: number): Promise<void> {
-  const administrators = await listAdministrators(sql, now);
-  if (!administrators.includes(principal) || administrators.length > 1) return;
-  throw new ServiceError('LastAdministrator', 'This is the last key that can administer the server.', {
-    hint: 'Create another API key with the role admin on all databases first.',
-  });
+  const administrators = selectAdministrators(sql, now);
+  const own = await administrators.where('principal', '=', principal).executeTakeFirst();
+  if (own === undefined) return;
+  const others = administrators.where('principal', '!=', principal);
+  const next = await others
+    .orderBy('expiresAt', (order) => order.asc().nullsFirst())
+    .limit(1)
+    .executeTakeFirst();
+  if (next === undefined) {
+    throw new ServiceError('LastAdministrator', 'This is the last key that can administer the server.', {
+      hint: 'Create another API key with the role admin on all databases first.',
+    });
+  }
+  if (own.expiresAt === null && next.expiresAt !== null) {
+    throw new ServiceError('LastAdministrator', 'Every other key that can administer the server expires.', {
+      hint: 'Create an API key with the role admin on all databases and without an expiry first.',
+    });
+  }
 }
 
-async function listAdministrators(sql: Sql, now: number): Promise<readonly string[]> {
-  const rows = await sql
+function selectAdministrators(sql: Sql, now: number) {
+  return sql
     .selectFrom('grants')
     .innerJoin('apiKeys', (join) =>
       join.on((on) => on(on.fn('substr', ['grants.principal', on.val('key:'.length + 1)]), '=', on.ref('apiKeys.id'))),
     )
-    .select('grants.principal')
-    .where('grants.principal', '>=', 'key:')
-    .where('grants.principal', '<', 'key;')
+    .select(['principal', 'expiresAt'])
+    .where('principal', '>=', 'key:')
+    .where('principal', '<', 'key;')
     .where('databaseName', '=', '')
     .where('path', '=', '')
     .where('role', '=', 'admin')
     .where('revokedAt', 'is', null)
-    .where((where) => where.or([where('expiresAt', 'is', null), where('expiresAt', '>', now)]))
-    // With two of them, either may be removed.
-    .limit(2)
-    .execute();
-  return rows.map((row) => row.principal);
+    .where((where) => where.or([where('expiresAt', 'is', null), where('expiresAt', '>', now)]));
 }

@@ -45,7 +45,7 @@ const API_KEY: CredentialKind = {
   list: listKeys,
   revokeSummary: 'revoke an API key',
   revokeAbout:
-    'Revokes an API key: the server refuses it from the next request on. The last key that administers all databases cannot be revoked; create another one first.',
+    'Revokes an API key: the server refuses it from the next request on. The last key that administers all databases, and the last of those without an expiry, cannot be revoked; create another one first.',
   revoke: revokeKey,
 };
 

@@ -114,6 +114,39 @@ test('the last key that administers everything is neither revoked nor stripped o
   assert.deepEqual(outcomes.map(({ status }) => status).toSorted(), ['fulfilled', 'rejected']);
 });
 
+test('a key that expires does not replace the last administrator that stays, and is rotated without one', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  const make = async (digest: string, expiresAt?: number) =>
+    catalog.keys.create({
+      name: digest,
+      digest,
+      grants: [ADMINISTRATION],
+      ...(expiresAt === undefined ? {} : { expiresAt }),
+    });
+  const permanent = await make('permanent');
+  const [first, second] = [await make('first', NOW + 1000), await make('second', NOW + 2000)];
+  const advice = /Every other key .* expires/;
+  await assert.rejects(catalog.keys.revoke(permanent.id), refusal('LastAdministrator', advice));
+  const grant = catalog.grants.remove(`key:${permanent.id}`, ADMINISTRATION);
+  await assert.rejects(grant, refusal('LastAdministrator', advice));
+  assert.equal(await catalog.keys.revoke(first.id), true);
+  const next = await make('next');
+  assert.equal(await catalog.keys.revoke(permanent.id), true);
+  assert.equal(await catalog.keys.revoke(second.id), true);
+  await assert.rejects(catalog.keys.revoke(next.id), refusal('LastAdministrator', /last key/));
+});
+
+test('keys that all expire can be rotated', async (context) => {
+  const { catalog } = await temporaryCatalog(context);
+  const make = async (digest: string, expiresAt: number) =>
+    catalog.keys.create({ name: digest, digest, grants: [ADMINISTRATION], expiresAt });
+  const former = await make('former', NOW + 2000);
+  await assert.rejects(catalog.keys.revoke(former.id), refusal('LastAdministrator', /last key/));
+  const next = await make('next', NOW + 1000);
+  assert.equal(await catalog.keys.revoke(former.id), true);
+  await assert.rejects(catalog.keys.revoke(next.id), refusal('LastAdministrator', /last key/));
+});
+
 test('a client is found by its id until it is revoked, and only its own digest matches', async (context) => {
   const { file, catalog } = await temporaryCatalog(context);
   const other = await open(context, file);
