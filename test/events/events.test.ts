@@ -215,6 +215,30 @@ suite('events', () => {
     assert.deepEqual(more, []);
   });
 
+  test('a stream ends when its database is dropped, also if another one has the name, or is hidden', async () => {
+    const [dropped, replaced, hidden] = [await server.database(), await server.database(), await server.database()];
+    const grant = { role: 'reader', database: hidden, path: ['a'] } as const;
+    const { json } = await server.admin.post('/v1/access/key/create', { name: 'listener', grants: [grant] });
+    const follow = async (database: string, options: StreamOptions = {}): Promise<EventStream> =>
+      EventStream.open(server.url, { ...options, headers: { 'x-service-database': database } });
+    const streams = [await follow(dropped), await follow(replaced), await follow(hidden, { key: json.key })];
+    for (const name of [dropped, replaced]) {
+      assert.equal((await server.admin.post('/v1/database/drop', { name })).status, 200);
+    }
+    assert.equal((await server.admin.post('/v1/database/create', { name: replaced })).status, 200);
+    assert.equal(
+      (await server.admin.post('/v1/access/grant/delete', { ...grant, principal: json.principal })).status,
+      200,
+    );
+    for (const [index, name] of [dropped, replaced, hidden].entries()) {
+      const events = (await streams[index]?.take()) ?? [];
+      assert.deepEqual(
+        events.map(({ event, data }) => [event, data]),
+        [['refused', { error: `The database "${name}" was not found.`, status: 404 }]],
+      );
+    }
+  });
+
   test('listeners are bounded per caller and in all, and a place is free when one leaves', async () => {
     const { id } = await server.table();
     const key = await server.key([{ role: 'reader', database: 'default', path: [id] }]);

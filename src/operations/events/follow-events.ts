@@ -1,7 +1,9 @@
 import { Type } from 'typebox';
 import { ServiceError } from '../../errors/service-error.ts';
+import { isVisible } from '../../model/access.ts';
 import { selectCommits } from '../../model/events/commit.ts';
 import type { Commit, CommitFilter } from '../../model/events/commit.ts';
+import { databaseNotFound } from '../../model/refusals.ts';
 import { FollowEventsQuery } from '../../wire/history/events.ts';
 import { mayRead, toTransaction } from '../history/transactions.ts';
 import { defineDatabaseOperation } from '../operation.ts';
@@ -53,6 +55,9 @@ interface Listener {
   readonly leave: () => void;
 }
 
+/** What ends a stream in good order, and its status. */
+const ENDINGS: Readonly<Partial<Record<ServiceError['kind'], number>>> = { Unauthenticated: 401, DatabaseNotFound: 404 };
+
 /** How long a client waits before it connects again. */
 const RETRY_MILLISECONDS = 1000;
 
@@ -71,6 +76,7 @@ async function* follow({ request, services, filter, after: start, leave }: Liste
       const now = performance.now();
       if (now - checkedAt >= recheckSeconds * 1000) {
         caller = (await request.reauthenticate?.()) ?? caller;
+        await requireSameDatabase({ ...request, caller }, services);
         checkedAt = now;
       }
       const { records, position } = await commitFeed.read({ databaseId: request.database.id, after });
@@ -88,11 +94,19 @@ async function* follow({ request, services, filter, after: start, leave }: Liste
       await commitFeed.wait({ after, milliseconds: Math.min(heartbeatSeconds, recheckSeconds) * 1000, signal });
     }
   } catch (error) {
-    if (!(error instanceof ServiceError) || error.kind !== 'Unauthenticated') throw error;
-    yield encode(`event: refused\ndata: ${JSON.stringify({ error: error.message, status: 401 })}\n\n`);
+    const status = error instanceof ServiceError ? ENDINGS[error.kind] : undefined;
+    if (!(error instanceof ServiceError) || status === undefined) throw error;
+    yield encode(`event: refused\ndata: ${JSON.stringify({ error: error.message, status })}\n\n`);
   } finally {
     leave();
   }
+}
+
+/** Another one may have its name by now: the client follows that one when it connects again. */
+async function requireSameDatabase({ caller, database }: DatabaseRequest, { catalog }: Services): Promise<void> {
+  const { id, name } = database;
+  const found = await catalog.databases.find(name);
+  if (found?.id !== id || !isVisible(caller, name, [])) throw databaseNotFound(name);
 }
 
 const encoder = new TextEncoder();
