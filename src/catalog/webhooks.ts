@@ -36,6 +36,10 @@ interface NewWebhook extends Pick<WebhookRow, 'databaseId' | 'url' | 'secret' | 
   readonly scope: WebhookScope;
 }
 
+const HEALTHY = { failures: 0, failingSince: null, nextAttemptAt: 0, lastError: null };
+
+type WebhookChanges = Pick<NewWebhook, 'url' | 'scope' | 'createdBy'>;
+
 /** More are looked at the next time. */
 const DUE_MAX = 1000;
 
@@ -52,14 +56,11 @@ export function createWebhookStore(context: CatalogContext) {
         state: 'active',
         createdAt: now(),
         nodeId: '',
-        failures: 0,
-        failingSince: null,
-        nextAttemptAt: 0,
+        ...HEALTHY,
         attemptedAt: null,
         deliveredAt: null,
         deliveredEvents: 0,
         lastStatus: null,
-        lastError: null,
       };
       await append(async (sql) => {
         const present = sql.selectFrom('webhooks').where('databaseId', '=', webhook.databaseId);
@@ -96,12 +97,9 @@ export function createWebhookStore(context: CatalogContext) {
       await append(async (sql) => sql.deleteFrom('webhooks').where('id', '=', id).execute());
     },
 
-    async update(
-      id: string,
-      { url, scope, createdBy }: Pick<NewWebhook, 'url' | 'scope' | 'createdBy'>,
-    ): Promise<void> {
-      const changes = { url, scope: JSON.stringify(scope), createdBy };
-      await append(async (sql) => sql.updateTable('webhooks').set(changes).where('id', '=', id).execute());
+    async update(id: string, { scope, ...changes }: WebhookChanges): Promise<void> {
+      const columns = { ...changes, scope: JSON.stringify(scope) };
+      await append(async (sql) => sql.updateTable('webhooks').set(columns).where('id', '=', id).execute());
     },
 
     /** Delivers nothing until it is resumed. */
@@ -113,8 +111,7 @@ export function createWebhookStore(context: CatalogContext) {
 
     /** Delivers from where it stopped. */
     async resume({ id, createdBy }: Pick<WebhookRecord, 'id' | 'createdBy'>): Promise<void> {
-      const health = { failures: 0, failingSince: null, nextAttemptAt: 0, lastError: null };
-      const changes = { ...health, state: 'active', createdBy } as const;
+      const changes = { ...HEALTHY, state: 'active', createdBy } as const;
       await append(async (sql) => sql.updateTable('webhooks').set(changes).where('id', '=', id).execute());
     },
 

@@ -56,7 +56,10 @@ interface Listener {
 }
 
 /** What ends a stream in good order, and its status. */
-const ENDINGS: Readonly<Partial<Record<ServiceError['kind'], number>>> = { Unauthenticated: 401, DatabaseNotFound: 404 };
+const ENDINGS: Readonly<Partial<Record<ServiceError['kind'], number>>> = {
+  Unauthenticated: 401,
+  DatabaseNotFound: 404,
+};
 
 /** How long a client waits before it connects again. */
 const RETRY_MILLISECONDS = 1000;

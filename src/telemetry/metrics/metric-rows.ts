@@ -53,7 +53,10 @@ export const COUNTERS = {
   manifestsQuarantined: counter('tiltyard_manifests_quarantined_total', 'Torn manifests that were quarantined.'),
   jobs: counter('tiltyard_jobs_total', 'Jobs that ended, by outcome.', 'job', 'outcome'),
   webhookAttempts: counter('tiltyard_webhook_deliveries_total', 'Attempts to deliver events to a webhook.', 'outcome'),
-  webhooksDisabled: counter('tiltyard_webhooks_disabled_total', 'Webhooks disabled because they failed for too long, or because of their creator.'),
+  webhooksDisabled: counter(
+    'tiltyard_webhooks_disabled_total',
+    'Webhooks disabled because they failed for too long, or because of their creator.',
+  ),
   embeddingCalls: counter(
     'tiltyard_embedding_calls_total',
     'Calls to the embedding provider: succeeded, timeout, unreachable, refused, or unusable (its reply).',
