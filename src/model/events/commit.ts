@@ -62,7 +62,10 @@ export function showCommit(commit: Commit, mayRead: (path: NamespacePath) => boo
   return formerPath === undefined || isFormerShown ? commit : { ...commit, formerPath: undefined };
 }
 
-function isWanted({ path, formerPath, operation }: Commit, filter: CommitFilter): boolean {
+export function isWanted(
+  { path, formerPath, operation }: Pick<Commit, 'path' | 'formerPath' | 'operation'>,
+  filter: CommitFilter,
+): boolean {
   const { tables, namespaces, operations } = filter;
   if (operations.length > 0 && !operations.includes(operation)) return false;
   if (tables.length === 0 && namespaces.length === 0) return true;
