@@ -94,7 +94,9 @@ async function readNewest(client: ApiClient, below: NamespacePath, signal: Abort
   const query = { limit: EVENTS_MAX, newest_first: true };
   const { transactions } = await client.json<ListTransactionsReply>('/v1/transaction/list', { query, signal });
   const filter = { tables: [], namespaces: below.length === 0 ? [] : [below], operations: [] };
-  const events = transactions.filter(({ id, operation }) => isWanted({ path: id, operation }, filter));
+  const events = transactions.filter(({ id, renamed_from: formerPath, operation }) =>
+    isWanted({ path: id, formerPath, operation }, filter),
+  );
   return { events, cursor: transactions[0]?.transaction_id };
 }
 
