@@ -52,6 +52,11 @@ export type JsonValue =
 
 export type JsonRow = Readonly<Record<string, JsonValue>>;
 
+/** For columns whose names are not known: `row[column]` also finds what every object inherits, such as `constructor`. */
+export function cellOf(row: JsonRow | undefined, column: string): JsonValue | undefined {
+  return row !== undefined && Object.hasOwn(row, column) ? row[column] : undefined;
+}
+
 /** The rows as values, all at once, for results that a person looks at. */
 export async function queryRows(
   client: ApiClient,

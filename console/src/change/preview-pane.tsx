@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { cellOf } from '../../../src/client/rows.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 import { formatRows } from '../../../src/plans/format-figure.ts';
 import { useClient } from '../api.ts';
@@ -115,7 +116,7 @@ function ChangedRows({ rows, isDelete }: ChangedRowsProps): JSX.Element {
               ))}
               {others.map((path) => (
                 <td key={path}>
-                  <Cell value={row.others[path]} />
+                  <Cell value={cellOf(row.others, path)} />
                 </td>
               ))}
             </tr>

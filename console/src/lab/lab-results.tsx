@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
+import { cellOf } from '../../../src/client/rows.ts';
 import type { JsonRow, JsonValue } from '../../../src/client/rows.ts';
 import type { ColumnFact } from '../../../src/plans/table-facts.ts';
 import type { SchemaJson, TypeJson } from '../../../src/wire/schema/schema-json.ts';
@@ -44,7 +45,7 @@ export function LabResults({ rows, schema, columns: facts, label = 'Results' }: 
       {open === undefined ? null : (
         <ValueDialog
           title={open.column}
-          value={open.row[open.column]}
+          value={cellOf(open.row, open.column)}
           type={columns.find(({ id }) => id === open.column)?.type}
           onClose={() => setOpen(undefined)}
         />
@@ -65,7 +66,7 @@ function toColumns(rows: readonly JsonRow[], types: ReadonlyMap<string, TypeJson
   const names = Object.keys(rows[0] ?? {});
   const ordered = [...names.filter(isAdded), ...names.filter((name) => !isAdded(name))];
   return ordered.map((name) => {
-    const values = rows.map((row) => (isAdded(name) ? rounded(row[name]) : row[name]));
+    const values = rows.map((row) => shownValue(row, name));
     const type = types.get(name);
     const isNumber = values.some((value) => typeof value === 'number' || typeof value === 'bigint');
     return {
@@ -74,7 +75,7 @@ function toColumns(rows: readonly JsonRow[], types: ReadonlyMap<string, TypeJson
       type,
       width: widthOf(name, values, type),
       align: isNumber ? ('right' as const) : ('left' as const),
-      render: (row) => <Cell value={isAdded(name) ? rounded(row[name]) : row[name]} type={type} />,
+      render: (row) => <Cell value={shownValue(row, name)} type={type} />,
     };
   });
 }
@@ -82,6 +83,11 @@ function toColumns(rows: readonly JsonRow[], types: ReadonlyMap<string, TypeJson
 /** Distance, score, and the index of the query vector. */
 function isAdded(name: string): boolean {
   return name.startsWith('_') || name === 'query_index';
+}
+
+function shownValue(row: JsonRow, name: string): JsonValue | undefined {
+  const value = cellOf(row, name);
+  return isAdded(name) ? rounded(value) : value;
 }
 
 const DIGITS_SHOWN = 6;

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { cellOf } from '../../../src/client/rows.ts';
 import type { JsonRow } from '../../../src/client/rows.ts';
 import { Cell } from '../parts/grid/cell.tsx';
 import { DataGrid } from '../parts/grid/data-grid.tsx';
@@ -40,6 +41,6 @@ function columnsOf({ columns }: Preview): readonly GridColumn<JsonRow>[] {
     note: type,
     width: Math.min(260, Math.max(type.startsWith('timestamp') ? 245 : 120, (name.length + type.length) * 7.5 + 36)),
     align: NUMBER.test(type) ? 'right' : 'left',
-    render: (row) => <Cell value={row[name]} />,
+    render: (row) => <Cell value={cellOf(row, name)} />,
   }));
 }

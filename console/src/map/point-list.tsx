@@ -5,6 +5,7 @@ import { ErrorBox } from '../parts/error-box.tsx';
 import { Cell } from '../parts/grid/cell.tsx';
 import { Heads, Pager, hidden } from '../parts/grid/pager.tsx';
 import { useLoad } from '../parts/use-load.ts';
+import { cellOf } from '../../../src/client/rows.ts';
 import type { ColumnFact } from '../../../src/plans/table-facts.ts';
 import type { MapRows } from './map-rows.ts';
 
@@ -39,7 +40,7 @@ export function PointList({ rowIds, rows, columns, selected, onSelect }: PointLi
                 </td>
                 {columns.map(({ path, type }) => (
                   <td key={path}>
-                    <Cell value={rows.find(rowId)?.[path]} type={type} />
+                    <Cell value={cellOf(rows.find(rowId), path)} type={type} />
                   </td>
                 ))}
               </tr>

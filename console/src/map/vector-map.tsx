@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
-import { queryRows } from '../../../src/client/rows.ts';
+import { cellOf, queryRows } from '../../../src/client/rows.ts';
 import type { JsonRow, JsonValue } from '../../../src/client/rows.ts';
 import { formatShare } from '../../../src/plans/format-figure.ts';
 import { projectVector } from '../../../src/vectors/principal-components.ts';
@@ -139,7 +139,7 @@ function placeNeighbours(
   const indexes = rows.map((row) => indexOf.get(toText(row['_rowid'] ?? null)));
   const outside = rows
     .filter((_row, at) => indexes[at] === undefined)
-    .map((row) => vectorOf(row[sample.column.path] ?? null, toPooling(pool)))
+    .map((row) => vectorOf(cellOf(row, sample.column.path) ?? null, toPooling(pool)))
     .filter((vector) => vector !== undefined)
     .map((vector) => projectVector(projection, vector));
   return {
@@ -186,7 +186,7 @@ function PointTip({ rowId, rows, columns }: PointTipProps): JSX.Element {
         <div key={path}>
           <dt>{path}</dt>
           <dd>
-            <Cell value={row[path]} type={type} />
+            <Cell value={cellOf(row, path)} type={type} />
           </dd>
         </div>
       ))}

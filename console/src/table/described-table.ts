@@ -45,7 +45,8 @@ export async function readTable(client: ApiClient, path: TablePath, asked: Asked
 
 async function findAt(client: ApiClient, path: TablePath, { tag, ...at }: AskedAt): Promise<At> {
   if (tag === undefined) return at;
-  const found = (await listTags(client, path))[tag];
+  const tags = await listTags(client, path);
+  const found = Object.hasOwn(tags, tag) ? tags[tag] : undefined;
   if (found === undefined) throw new Error(`The table has no tag ${tag}. It may have been deleted.`);
   const { version, branch } = found;
   return { version, ...(branch === undefined ? {} : { branch }) };

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { cellOf } from '../../../../src/client/rows.ts';
 import { useClient } from '../../api.ts';
 import { Button } from '../../parts/button.tsx';
 import { ErrorBox } from '../../parts/error-box.tsx';
@@ -97,16 +98,16 @@ function SampleRows({ rows, columns }: SampleRowsProps): JSX.Element {
               </td>
               {columns.map((column) => (
                 <td key={column} class="changed">
-                  {before === undefined || isSame(before[column], after[column]) ? (
-                    <Cell value={after[column]} />
+                  {before === undefined || isSame(cellOf(before, column), cellOf(after, column)) ? (
+                    <Cell value={cellOf(after, column)} />
                   ) : (
                     <>
                       <del>
-                        <Cell value={before[column]} />
+                        <Cell value={cellOf(before, column)} />
                       </del>{' '}
                       <Icon name="right" />{' '}
                       <ins>
-                        <Cell value={after[column]} />
+                        <Cell value={cellOf(after, column)} />
                       </ins>
                     </>
                   )}

@@ -41,10 +41,10 @@ interface DataGridProps<Row> {
 /** Arrow keys move between cells, Enter opens one, dragging the edge of a head resizes its column. */
 export function DataGrid<Row>(props: DataGridProps<Row>): JSX.Element {
   const { label, columns, rows, keyOf, firstRow = 0, rowCount, isDim = false, frozen = 1 } = props;
-  const [widths, setWidths] = useState<Readonly<Record<string, number>>>({});
+  const [widths, setWidths] = useState<ReadonlyMap<string, number>>(new Map());
   const drawn = useGrowingCount(rows.length);
   const { active, body, listeners } = useCells(props, drawn);
-  const widthOf = (column: GridColumn<Row>): number => widths[column.id] ?? column.width;
+  const widthOf = (column: GridColumn<Row>): number => widths.get(column.id) ?? column.width;
   const total = columns.reduce((sum, column) => sum + widthOf(column), 0);
   const freeze = useMemo(() => frozenBy(columns.slice(0, frozen).map(widthOf)), [columns, frozen, widths]);
   return (
@@ -68,7 +68,7 @@ export function DataGrid<Row>(props: DataGridProps<Row>): JSX.Element {
           onSort={props.onSort}
           widthOf={widthOf}
           freeze={freeze}
-          onResize={(id, width) => setWidths((before) => ({ ...before, [id]: width }))}
+          onResize={(id, width) => setWidths((before) => new Map(before).set(id, width))}
         />
         <tbody ref={body} {...listeners}>
           {rows.slice(0, drawn).map((row, index) => (

@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useMemo, useState } from 'preact/hooks';
+import { cellOf } from '../../../../src/client/rows.ts';
 import { COMPUTED_KEY } from '../../../../src/model/schema.ts';
 import { Cell } from '../../parts/grid/cell.tsx';
 import { DataGrid } from '../../parts/grid/data-grid.tsx';
@@ -72,7 +73,7 @@ export function RowsGrid(props: RowsGridProps): JSX.Element {
       {seen === undefined ? null : (
         <ValueDialog
           title={seen.column}
-          value={seen.row.values[seen.column]}
+          value={cellOf(seen.row.values, seen.column)}
           type={seenField?.type}
           onClose={() => setSeen(undefined)}
         />
@@ -114,13 +115,13 @@ function onEditKey(event: KeyboardEvent, { editing, row, open }: KeyTarget): voi
 }
 
 function isInDialog({ row, column }: OpenedCell, { type }: FieldShape): boolean {
-  return needsDialog(type, row.values[column]);
+  return needsDialog(type, cellOf(row.values, column));
 }
 
 function editorProps(editing: Editing, { row, column }: OpenedCell, field: FieldShape) {
   return {
     field,
-    value: row.values[column],
+    value: cellOf(row.values, column),
     onSave: (value: Parameters<Editing['set']>[2]) => editing.set(row, column, value),
     onClose: () => editing.openCell(undefined),
   };
@@ -133,7 +134,7 @@ function rowClass({ addedId, isDeleted }: GridRow): string | undefined {
 
 function cellClass({ key, stored, changes }: GridRow, id: string, { cell }: Editing): string | undefined {
   if (cell?.row.key === key && cell.column === id) return 'editing';
-  return stored !== undefined && changes[id] !== undefined ? 'edited' : undefined;
+  return stored !== undefined && cellOf(changes, id) !== undefined ? 'edited' : undefined;
 }
 
 function choiceColumn(editing: Editing): GridColumn<GridRow> {
@@ -168,7 +169,7 @@ function columnOf(field: FieldShape, editing: Editing): GridColumn<GridRow> {
       return isOpen ? (
         <CellEditor {...editorProps(editing, cell, field)} />
       ) : (
-        <Cell value={row.values[name]} type={type} />
+        <Cell value={cellOf(row.values, name)} type={type} />
       );
     },
   };

@@ -1,7 +1,7 @@
 import type { ApiClient } from '../../../../../src/client/api-client.ts';
 import { tableAddress } from '../../../../../src/client/calls.ts';
 import { ClientError } from '../../../../../src/client/client-error.ts';
-import { insertRows, queryRows, upsertRows } from '../../../../../src/client/rows.ts';
+import { cellOf, insertRows, queryRows, upsertRows } from '../../../../../src/client/rows.ts';
 import type { JsonRow } from '../../../../../src/client/rows.ts';
 import { describeTable } from '../../../../../src/client/tables.ts';
 import type { TablePath } from '../../../../../src/model/identifier.ts';
@@ -128,7 +128,7 @@ async function findUsableKey(target: EditTarget, edits: PendingEdits, version: n
     key,
   );
   const changesKey = [...edits.changed.values()].some(({ values }) =>
-    key.names.some((name) => values[name] !== undefined),
+    key.names.some((name) => cellOf(values, name) !== undefined),
   );
   if (stored === undefined || added === undefined || changesKey) return undefined;
   const found = await readRows(target, whereKey(key, [...stored, ...added]), version);
@@ -164,7 +164,7 @@ function locate(
 }
 
 function isChanged(name: string, before: JsonRow, now: JsonRow): boolean {
-  return name !== '_rowid' && !isSame(before[name], now[name]);
+  return name !== '_rowid' && !isSame(cellOf(before, name), cellOf(now, name));
 }
 
 interface SendPlan {

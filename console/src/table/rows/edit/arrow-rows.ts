@@ -1,7 +1,7 @@
 import { Field, Schema } from 'apache-arrow';
 import { LosslessNumber } from 'lossless-json';
 import type { ApiClient } from '../../../../../src/client/api-client.ts';
-import { openQuery } from '../../../../../src/client/rows.ts';
+import { cellOf, openQuery } from '../../../../../src/client/rows.ts';
 import type { JsonRow, JsonValue } from '../../../../../src/client/rows.ts';
 import { readStream } from '../../../../../src/formats/arrow/arrow-source.ts';
 import { toStreamBytes } from '../../../../../src/formats/arrow/arrow-stream.ts';
@@ -80,13 +80,13 @@ function toExact(value: JsonValue): unknown {
 
 /** A row of values that were entered; columns without one are null. */
 export function toArrowRow(format: Pick<ArrowRows, 'schema'>, values: JsonRow): readonly unknown[] {
-  return format.schema.fields.map(({ name }) => convertValue(format, name, values[name] ?? null));
+  return format.schema.fields.map(({ name }) => convertValue(format, name, cellOf(values, name) ?? null));
 }
 
 /** Replaces values of a row. */
 export function withValues(format: ArrowRows, row: readonly unknown[], values: JsonRow): readonly unknown[] {
   return format.schema.fields.map(({ name }, index) => {
-    const value = values[name];
+    const value = cellOf(values, name);
     return value === undefined ? row[index] : convertValue(format, name, value);
   });
 }

@@ -1,3 +1,4 @@
+import { cellOf } from '../../../../../src/client/rows.ts';
 import type { JsonRow } from '../../../../../src/client/rows.ts';
 import { valueText } from './row-filter.ts';
 import type { RowKey } from './row-filter.ts';
@@ -42,10 +43,10 @@ const VALUE_CHARACTERS_MAX = 40;
 
 function describe({ key, values, now, column }: ConflictingRow): string {
   const names = key?.names ?? Object.keys(values).slice(0, 1);
-  const row = `The row with ${names.map((name) => `${name} ${short(values[name] ?? null)}`).join(', ')}`;
+  const row = `The row with ${names.map((name) => `${name} ${short(cellOf(values, name) ?? null)}`).join(', ')}`;
   if (now === undefined) return `${row} was deleted or moved`;
   if (column === undefined) return `${row} changed`;
-  return `${row} changed (${column} was ${short(values[column] ?? null)}, is ${short(now[column] ?? null)})`;
+  return `${row} changed (${column} was ${short(cellOf(values, column) ?? null)}, is ${short(cellOf(now, column) ?? null)})`;
 }
 
 function short(value: JsonRow[string]): string {

@@ -1,4 +1,5 @@
 import type { JSX } from 'preact';
+import { cellOf } from '../../../../../src/client/rows.ts';
 import type { JsonRow } from '../../../../../src/client/rows.ts';
 import { Button } from '../../../parts/button.tsx';
 import { Dialog } from '../../../parts/dialog.tsx';
@@ -87,7 +88,7 @@ function EntryRow({ entry, table }: { readonly entry: Entry; readonly table: Des
       <td>
         {names.map((name) => (
           <div key={name}>
-            {name} <Cell value={(before ?? values)[name]} type={typeOf(name)} />
+            {name} <Cell value={cellOf(before ?? values, name)} type={typeOf(name)} />
           </div>
         ))}
       </td>
@@ -98,7 +99,7 @@ function EntryRow({ entry, table }: { readonly entry: Entry; readonly table: Des
             {before === undefined ? null : (
               <>
                 <del>
-                  <Cell value={before[column]} type={typeOf(column)} />
+                  <Cell value={cellOf(before, column)} type={typeOf(column)} />
                 </del>{' '}
                 <Icon name="right" />{' '}
               </>

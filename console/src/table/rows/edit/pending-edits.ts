@@ -1,3 +1,4 @@
+import { cellOf } from '../../../../../src/client/rows.ts';
 import type { JsonRow, JsonValue } from '../../../../../src/client/rows.ts';
 import { toText } from '../../../parts/grid/cell.tsx';
 
@@ -65,7 +66,7 @@ export function setCell(edits: PendingEdits, row: GridRow, column: string, value
   }
   const { rowId, values: before } = row.stored;
   const { [column]: _replaced, ...others } = edits.changed.get(rowId)?.values ?? {};
-  const values = isSame(before[column], value) ? others : { ...others, [column]: value };
+  const values = isSame(cellOf(before, column), value) ? others : { ...others, [column]: value };
   const changed = new Map(edits.changed);
   if (Object.keys(values).length === 0) changed.delete(rowId);
   else changed.set(rowId, { row: row.stored, values });

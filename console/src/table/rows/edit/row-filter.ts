@@ -1,3 +1,4 @@
+import { cellOf } from '../../../../../src/client/rows.ts';
 import type { JsonRow, JsonValue } from '../../../../../src/client/rows.ts';
 import { formatFieldPath, sqlFieldReference, sqlString } from '../../../../../src/model/field-path.ts';
 import { toText } from '../../../parts/grid/cell.tsx';
@@ -45,7 +46,7 @@ export function pathsOf({ names }: RowKey): readonly string[] {
 }
 
 export function keyOf(row: JsonRow, { names }: RowKey): KeyValues {
-  return names.map((name) => row[name] ?? null);
+  return names.map((name) => cellOf(row, name) ?? null);
 }
 
 /** `undefined` when a value is null or a key occurs twice: then they do not identify rows. */

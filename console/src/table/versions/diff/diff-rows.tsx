@@ -1,5 +1,6 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
+import { cellOf } from '../../../../../src/client/rows.ts';
 import type { JsonRow, JsonValue, RowDifference } from '../../../../../src/client/rows.ts';
 import { Cell } from '../../../parts/grid/cell.tsx';
 import { DataGrid } from '../../../parts/grid/data-grid.tsx';
@@ -34,8 +35,8 @@ export function DiffRows({ table, rows }: DiffRowsProps): JSX.Element {
     setOpened({
       title: id,
       value: isChanged
-        ? { before: row.before?.[id] ?? null, after: row.after?.[id] ?? null }
-        : (row.after ?? row.before)?.[id],
+        ? { before: cellOf(row.before, id) ?? null, after: cellOf(row.after, id) ?? null }
+        : cellOf(row.after ?? row.before, id),
     });
   };
   return (
@@ -99,15 +100,15 @@ function columnOf(name: string, type: Type, hasChanges: boolean): GridColumn<Row
       changed?.includes(name) === true ? (
         <span class="before-after">
           <del>
-            <Cell value={before?.[name]} type={type} />
+            <Cell value={cellOf(before, name)} type={type} />
           </del>{' '}
           <Icon name="right" />{' '}
           <ins>
-            <Cell value={after?.[name]} type={type} />
+            <Cell value={cellOf(after, name)} type={type} />
           </ins>
         </span>
       ) : (
-        <Cell value={(after ?? before)?.[name] ?? key[name]} type={type} />
+        <Cell value={cellOf(after ?? before, name) ?? cellOf(key, name)} type={type} />
       ),
   };
 }
