@@ -15,7 +15,7 @@ import {
   Utf8,
 } from 'apache-arrow';
 import { connect, makeArrowTable } from '@lancedb/lancedb';
-import type { Page } from 'playwright-core';
+import type { Page, Route } from 'playwright-core';
 import { toStream } from '../../support/arrow-tables.ts';
 import type { Column } from '../../support/arrow-tables.ts';
 import { noBrowser } from '../../support/browser.ts';
@@ -273,6 +273,76 @@ suite('editing rows', { skip: noBrowser }, () => {
     await toasted('The table was written to since').waitFor();
     assert.equal((await read('twins', "title = 'changed'")).length, 1);
     assert.equal((await read('twins', 'id = 4')).length, 0);
+  });
+
+  test('rows without a key are written once when the reply to their deletion is lost, or the request', async () => {
+    for (const [name, isApplied] of [
+      ['halfway', false],
+      ['finished', true],
+    ] as const) {
+      await client.arrow(`/v1/table/${name}/create`, toStream(GOODS, 3));
+      await client.arrow(`/v1/table/${name}/insert`, toStream(GOODS, 3));
+      await open(name);
+      await type(1, 'title', 'changed');
+      const first = await version(name);
+      if (isApplied) await loseReply(page, '/delete');
+      else await page.route('**/delete', async (route) => route.abort(), { times: 1 });
+      await apply();
+      const fault = page.getByRole('region', { name: 'Edits' }).getByRole('alert');
+      await fault
+        .getByText(/new rows were added, but it is not known whether the old ones were deleted.*did not resp/)
+        .waitFor();
+      assert.equal(await fault.getByText(/another writer|Restore/).count(), 0);
+      assert.equal((await read(name, "title = 'changed'")).length, 1);
+      // Other edits would be another request.
+      await cell(2, 'title').dblclick();
+      await page.getByLabel('New value of title').fill('more');
+      await page.keyboard.press('Enter');
+      await page.getByRole('alert').filter({ hasText: 'Apply them again' }).waitFor();
+      await page.keyboard.press('Escape');
+      await apply();
+      await toasted(`1 row changed. The table is at version ${first + 2}.`).waitFor();
+      const titles = (await read(name, 'true')).map((row) => row['title']).toSorted();
+      assert.deepEqual(titles, ['changed', 'good 0', 'good 0', 'good 1', 'good 2', 'good 2']);
+      await page.getByRole('button', { name: 'Undo' }).click();
+      await toasted('Undone').waitFor();
+      assert.equal((await read(name, "title = 'good 1'")).length, 2);
+    }
+  });
+
+  test('rows without a key are not added again when another writer commits before the old ones are deleted', async () => {
+    await client.arrow('/v1/table/raced/create', toStream(GOODS, 3));
+    await client.arrow('/v1/table/raced/insert', toStream(GOODS, 3));
+    await open('raced');
+    await type(1, 'title', 'changed');
+    const first = await version('raced');
+    const write = async (route: Route): Promise<void> => {
+      await client.post('/v1/table/raced/update', { updates: [['price', '0.25']], predicate: 'id = 2' });
+      await route.continue();
+    };
+    await page.route('**/delete', write, { times: 1 });
+    for (const _attempt of [1, 2]) {
+      await apply();
+      const fault = page.getByRole('region', { name: 'Edits' }).getByRole('alert');
+      await fault.getByText(/because another writer committed in between/).waitFor();
+      await fault.getByText(`Restore version ${first} `).waitFor();
+      await whenSettled(page);
+    }
+    assert.equal((await read('raced', "title = 'changed'")).length, 1);
+    await page.getByRole('button', { name: 'Discard' }).click();
+  });
+
+  test('rows whose deletion was not answered are deleted once', async () => {
+    await edit('dropped');
+    await cell(1, 'title').focus();
+    await page.keyboard.press('Delete');
+    const first = await version('dropped');
+    await loseReply(page, '/delete');
+    await apply();
+    await page.getByText('did not respond').waitFor();
+    await client.post('/v1/table/dropped/update', { updates: [['price', '0.25']], predicate: 'id = 9' });
+    await apply();
+    await toasted(`1 row deleted. The table is at version ${first + 1}.`).waitFor();
   });
 
   test('a row that another writer changed stays as it is, and the other edits can go on without it', async () => {

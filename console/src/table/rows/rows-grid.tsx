@@ -103,10 +103,10 @@ function onEditKey(event: KeyboardEvent, { editing, row, open }: KeyTarget): voi
   if (event.key === 'F2') open();
   else if (event.key === ' ') editing.choose(row.key);
   else if (event.key !== 'Delete') return;
-  else if (row.isDeleted) editing.revert([row.key]);
   else {
     try {
-      editing.remove([row]);
+      if (row.isDeleted) editing.revert([row.key]);
+      else editing.remove([row]);
     } catch (error) {
       toastError(error);
     }

@@ -75,8 +75,17 @@ export async function applyEdits(target: EditTarget, edits: PendingEdits): Promi
   });
 }
 
-/** Edits whose rows may have been written: the same request, sent again, does not write them twice. */
+/** Edits that may have been written, in part or all of them: the same requests, sent again, do not write them twice. */
 const UNANSWERED = new WeakMap<PendingEdits, SendPlan>();
+
+/** Other edits would be other requests, and write the same rows once more. */
+export function requireAnswered(edits: PendingEdits): void {
+  if (!UNANSWERED.has(edits)) return;
+  throw new EditFault(
+    'These edits were sent, and may be written. Apply them again before you edit more.',
+    'The server recognizes what it has already written.',
+  );
+}
 
 async function planEdits(target: EditTarget, edits: PendingEdits, version: number): Promise<SendPlan> {
   const key = await findUsableKey(target, edits, version);
@@ -95,7 +104,7 @@ async function planEdits(target: EditTarget, edits: PendingEdits, version: numbe
   const stream = rows.length === 0 ? undefined : toArrowStream(before.schema, rows);
   const goneIds = [...edits.deleted.keys()].map((rowId) => located.get(rowId) ?? '');
   const oldIds = [...edits.changed.keys()].map((id) => located.get(id) ?? '');
-  return { stream, version, key, before, goneIds, oldIds, requestKey: newKey() };
+  return { stream, version, key, before, goneIds, oldIds, requestKey: newKey(), removalKey: newKey() };
 }
 
 function storedRows({ changed, deleted }: PendingEdits): readonly StoredRow[] {
@@ -178,23 +187,38 @@ interface SendPlan {
   readonly oldIds: readonly string[];
   /** The Idempotency-Key of the request that writes the rows. */
   readonly requestKey: string;
+  /** That of the request that deletes the old ones. */
+  readonly removalKey: string;
+  /** The version with the new rows, while the old ones are still to be deleted. */
+  readonly inserted?: number;
 }
 
 /** Longer conditions do not fit into the address of a merge. */
 export const CONDITION_CHARACTERS_MAX = 4000;
 
-/** One commit, or two for rows without a key. */
+/** Keeps the plan until the server says that all of it is written, or refuses it. */
 async function send(target: EditTarget, edits: PendingEdits, plan: SendPlan): Promise<number> {
+  UNANSWERED.set(edits, plan);
+  try {
+    const written = await write(target, edits, plan);
+    UNANSWERED.delete(edits);
+    return written;
+  } catch (error) {
+    if (isRefusal(error)) UNANSWERED.delete(edits);
+    throw error;
+  }
+}
+
+function isRefusal(error: unknown): error is ClientError {
+  return error instanceof ClientError && error.status < 500;
+}
+
+/** One commit, or two for rows without a key. */
+async function write(target: EditTarget, edits: PendingEdits, plan: SendPlan): Promise<number> {
   const { client, path, on } = target;
   const { stream, version, key, goneIds, oldIds, requestKey } = plan;
   const headers = { 'if-match': `"${version}"`, 'idempotency-key': requestKey };
-  if (stream === undefined) return deleteWhere(target, whereRowId(goneIds), version);
-  const insert = async () =>
-    remembered(edits, plan, async () => insertRows(client, path, stream, { query: on, headers }));
-  if (goneIds.length + oldIds.length === 0) {
-    const reply = await insert();
-    return reply.version ?? version + 1;
-  }
+  if (stream === undefined) return deleteWhere(target, whereRowId(goneIds), version, requestKey);
   const gone =
     key === undefined
       ? undefined
@@ -203,45 +227,62 @@ async function send(target: EditTarget, edits: PendingEdits, plan: SendPlan): Pr
           key,
         );
   const condition = key === undefined || gone === undefined || gone.length === 0 ? undefined : whereKey(key, gone);
-  if (key !== undefined && (condition?.length ?? 0) <= CONDITION_CHARACTERS_MAX) {
+  const hasOld = goneIds.length + oldIds.length > 0;
+  if (hasOld && key !== undefined && (condition?.length ?? 0) <= CONDITION_CHARACTERS_MAX) {
     const options = { on: pathsOf(key), branch: on.branch, headers, deleteWhere: condition };
-    const reply = await remembered(edits, plan, async () => upsertRows(client, path, stream, options));
-    return reply.version;
+    return (await upsertRows(client, path, stream, options)).version;
   }
-  const inserted = await insert();
-  return removeOld(target, { ...plan, version: inserted.version ?? version + 1 }, version);
-}
-
-/** Keeps the plan until the server says that the rows are written, or refuses them. */
-async function remembered<Reply>(edits: PendingEdits, plan: SendPlan, request: () => Promise<Reply>): Promise<Reply> {
-  UNANSWERED.set(edits, plan);
-  try {
-    const reply = await request();
-    UNANSWERED.delete(edits);
-    return reply;
-  } catch (error) {
-    if (error instanceof ClientError && error.status < 500) UNANSWERED.delete(edits);
-    throw error;
-  }
+  const insert = async (): Promise<number> => {
+    const reply = await insertRows(client, path, stream, { query: on, headers });
+    return reply.version ?? version + 1;
+  };
+  const inserted = plan.inserted ?? (await insert());
+  if (!hasOld) return inserted;
+  UNANSWERED.set(edits, { ...plan, inserted });
+  return removeOld(target, plan, inserted);
 }
 
 /** The new rows are there: the old ones go, or the new ones are taken back. */
-async function removeOld(target: EditTarget, { goneIds, oldIds, version }: SendPlan, from: number): Promise<number> {
+async function removeOld(target: EditTarget, plan: SendPlan, inserted: number): Promise<number> {
+  const { version: from, goneIds, oldIds, removalKey } = plan;
   try {
-    return await deleteWhere(target, whereRowId([...goneIds, ...oldIds]), version);
+    return await deleteWhere(target, whereRowId([...goneIds, ...oldIds]), inserted, removalKey);
   } catch (error) {
-    await restoreVersion(target, from, version).catch(() => {
+    if (!isRefusal(error)) {
+      throw new EditFault(
+        `The new rows were added, but it is not known whether the old ones were deleted. ${messageOf(error)}`,
+        'Apply again: that finishes the change.',
+      );
+    }
+    if (error.status === 412) {
       throw new EditFault(
         'The new rows were added, but the old ones could not be deleted, because another writer committed in between.',
-        `Restore version ${from} in the versions tab to remove the new rows, along with everything written since.`,
+        `Restore version ${from} in the versions tab to remove the new rows, along with everything written since. Then discard the edits.`,
+      );
+    }
+    await restoreVersion(target, from, inserted).catch(() => {
+      throw new EditFault(
+        `The new rows were added, but the old ones could not be deleted. ${error.message}`,
+        'Apply again: that finishes the change.',
       );
     });
     throw error;
   }
 }
 
-export async function deleteWhere({ client, path, on }: EditTarget, predicate: string, version: number) {
-  const call = { json: { ...on, predicate }, headers: { 'if-match': `"${version}"` } };
+function messageOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+/** With a key, the same deletion sent again does not delete twice. */
+export async function deleteWhere(
+  { client, path, on }: EditTarget,
+  predicate: string,
+  version: number,
+  requestKey?: string,
+): Promise<number> {
+  const key = requestKey === undefined ? {} : { 'idempotency-key': requestKey };
+  const call = { json: { ...on, predicate }, headers: { 'if-match': `"${version}"`, ...key } };
   const reply = await client.json<{ readonly version: number }>(tableAddress(path, 'delete'), call);
   return reply.version;
 }

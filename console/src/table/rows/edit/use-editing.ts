@@ -8,7 +8,7 @@ import { useLoad } from '../../../parts/use-load.ts';
 import { branchOf } from '../../described-table.ts';
 import type { DescribedTable } from '../../described-table.ts';
 import { DRAFTS } from '../drafts.ts';
-import { applyEdits } from './apply-edits.ts';
+import { applyEdits, requireAnswered } from './apply-edits.ts';
 import type { EditTarget } from './apply-edits.ts';
 import { EDITS_MAX, NO_EDITS, addRow, countEdits, deleteRows, revertRows, setCell } from './pending-edits.ts';
 import type { GridRow, PendingEdits } from './pending-edits.ts';
@@ -79,6 +79,7 @@ export function useEditing(table: DescribedTable, onChanged: () => void): Editin
     onChanged();
   };
   const change = (next: PendingEdits): void => {
+    requireAnswered(edits);
     if (countEdits(next) > EDITS_MAX)
       throw new EditFault(`You can edit at most ${formatCount(EDITS_MAX)} rows at a time.`, 'Apply these edits first.');
     setEdits(next);
@@ -108,7 +109,7 @@ export function useEditing(table: DescribedTable, onChanged: () => void): Editin
       setChosen(new Set());
     },
     revert: (rowIds) => {
-      setEdits(revertRows(edits, rowIds));
+      change(revertRows(edits, rowIds));
       setRun({ isBusy: false });
     },
     discard: () => {
