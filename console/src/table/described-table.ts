@@ -9,6 +9,8 @@ import type { AskedAt, At } from '../links.ts';
 /** A table at a version, with its tags and branches. */
 export interface DescribedTable {
   readonly path: TablePath;
+  /** Differs between tables, also of those that had the same name one after the other. */
+  readonly location: string;
   readonly at: At;
   readonly version: number;
   readonly schema: SchemaJson;
@@ -33,6 +35,7 @@ export async function readTable(client: ApiClient, path: TablePath, asked: Asked
     : await Promise.all([listTags(client, path), listBranches(client, path)]);
   return {
     path,
+    location: described.location,
     at,
     version: described.version ?? 0,
     schema: schemaOf(described.schema),

@@ -72,9 +72,9 @@ export function TableView({ table, database, query }: TableViewProps): JSX.Eleme
   );
 }
 
-/** What a part keeps, such as edits, is about one branch or one version. */
-function stateOf({ at }: DescribedTable): string {
-  return JSON.stringify([at.branch, at.version]);
+/** What a part keeps, such as edits, is about one table, and one branch or version of it. */
+function stateOf({ location, at }: DescribedTable): string {
+  return JSON.stringify([location, at.branch, at.version]);
 }
 
 function TabBody({ tab, ...props }: TabProps & { readonly tab: Tab }): JSX.Element {

@@ -397,6 +397,81 @@ suite('editing rows', { skip: noBrowser }, () => {
     await cell(0, 'title').getByText('good 0').waitFor();
   });
 
+  /** Looks at the other tables, and comes back. */
+  const comeBack = async (name: string, meanwhile: () => Promise<unknown>): Promise<void> => {
+    await page.goto(`${server.url}/ui/#/`);
+    await page.getByRole('link', { name: 'kept', exact: true }).first().waitFor();
+    await meanwhile();
+    await page.goto(`${server.url}/ui/#/table/${name}`);
+    await page.getByRole('grid').waitFor();
+    await whenSettled(page);
+  };
+
+  test('edits outlive commits, and say at which version they began', async () => {
+    await edit('kept');
+    await type(1, 'price', '10');
+    await type(2, 'price', '20');
+    const column = { name: 'twice', expression: 'id * 2' };
+    await comeBack('kept', async () => {
+      await client.post('/v1/table/kept/add_columns', { new_columns: [column] });
+      await client.post('/v1/table/kept/update', { updates: [['title', "'mine'"]], predicate: 'id = 2' });
+    });
+    await page.getByText('Not applied yet: 2 rows changed. Begun at version 1, the table is at version 3.').waitFor();
+    await page.goto(`${server.url}/ui/#/table/kept?version=1`);
+    await page.getByText('You are looking at version 1').waitFor();
+    await page.goto(`${server.url}/ui/#/table/kept`);
+    await page.getByText('Begun at version 1').waitFor();
+    await whenSettled(page);
+    await becomes(async () => cell(1, 'price').innerText(), '10');
+    await apply();
+    await page.getByText(/The row with id 2 changed \(title was good 2, is mine\) since you read it/).waitFor();
+    await page.getByRole('button', { name: 'Leave out 1 row' }).click();
+    await apply();
+    await toasted('1 row changed.').waitFor();
+    const rows = await read('kept', 'id in (1, 2)');
+    assert.deepEqual(rows.map((row) => [row['id'], row['price'], row['twice']]).toSorted(), [
+      [1, 10, 2],
+      [2, 3, 4],
+    ]);
+  });
+
+  test('a row without a key that others changed since the edit began is a conflict', async () => {
+    await client.arrow('/v1/table/moved/create', toStream(GOODS, 1));
+    await client.arrow('/v1/table/moved/insert', toStream(GOODS, 1));
+    await open('moved');
+    await type(0, 'price', '10');
+    const other = { updates: [['price', '5.5']], predicate: 'true' };
+    await comeBack('moved', async () => client.post('/v1/table/moved/update', other));
+    await apply();
+    await page.getByText(/The row with id 0 was deleted or moved since you read it/).waitFor();
+    await page.getByRole('button', { name: 'Discard' }).click();
+  });
+
+  test('edits of a column that is gone say so, and can be discarded', async () => {
+    await edit('narrowed');
+    await type(1, 'price', '10');
+    await comeBack('narrowed', async () => client.post('/v1/table/narrowed/drop_columns', { columns: ['price'] }));
+    await page.getByText('The table no longer has a column price that can be edited.').waitFor();
+    await apply();
+    await whenSettled(page);
+    await page.getByText('The table no longer has a column price that can be edited.').waitFor();
+    assert.equal(await version('narrowed'), 2);
+    await page.getByRole('button', { name: 'Discard' }).click();
+    await page.getByText('Nothing is sent until you apply.').waitFor();
+    await becomes(async () => page.getByText('The table no longer has').count(), 0);
+  });
+
+  test('edits do not move to another table that was created under the same name', async () => {
+    await edit('again');
+    await type(1, 'price', '10');
+    await comeBack('again', async () => {
+      await client.post('/v1/table/again/drop', {});
+      await client.arrow('/v1/table/again/create', toStream(GOODS, 20));
+    });
+    await page.getByRole('button', { name: 'Edit', exact: true }).waitFor();
+    assert.equal(await page.getByText('Not applied yet').count(), 0);
+  });
+
   test('edits that were not applied are gone after signing out', async () => {
     await edit('left');
     await type(0, 'title', 'other');

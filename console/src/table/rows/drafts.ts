@@ -1,4 +1,10 @@
 import type { PendingEdits } from './edit/pending-edits.ts';
 
-/** Edits that are not applied, by database, table, branch and version: they outlive a look at another tab. */
-export const DRAFTS = new Map<string, PendingEdits>();
+export interface Draft {
+  readonly edits: PendingEdits;
+  /** The version on which the first of them was made. */
+  readonly version: number;
+}
+
+/** Edits that are not applied, by database, table and branch: they outlive commits and a look at another view. */
+export const DRAFTS = new Map<string, Draft>();

@@ -87,7 +87,21 @@ export function requireAnswered(edits: PendingEdits): void {
   );
 }
 
+/** The schema may have changed since the edits were made. */
+export function findMisfit({ writable }: EditTarget, { changed, added }: PendingEdits): EditFault | undefined {
+  const names = [...changed.values(), ...added].flatMap(({ values }) => Object.keys(values));
+  const gone = names.find((name) => !writable.includes(name));
+  return gone === undefined
+    ? undefined
+    : new EditFault(
+        `The table no longer has a column ${gone} that can be edited.`,
+        'Discard the edits, or restore the column.',
+      );
+}
+
 async function planEdits(target: EditTarget, edits: PendingEdits, version: number): Promise<SendPlan> {
+  const misfit = findMisfit(target, edits);
+  if (misfit !== undefined) throw misfit;
   const key = await findUsableKey(target, edits, version);
   const where = key === undefined ? whereRowId(rowIdsOf(edits)) : whereKey(key, keysOf(valuesOf(edits), key) ?? []);
   const current = edits.changed.size + edits.deleted.size === 0 ? [] : await readRows(target, where, version);
@@ -164,16 +178,13 @@ function locate(
   const conflicts: ConflictingRow[] = [];
   for (const { rowId, values } of storedRows(edits)) {
     const now = found.get(key === undefined ? rowId : nameOf(values));
-    const column = now && Object.keys({ ...values, ...now }).find((name) => isChanged(name, values, now));
+    // Columns that were added since then keep their values.
+    const column = now && Object.keys(values).find((name) => !isSame(cellOf(values, name), cellOf(now, name)));
     if (now === undefined || column !== undefined) conflicts.push({ rowId, key, values, now, column });
     else located.set(rowId, valueText(now['_rowid']));
   }
   if (conflicts.length > 0) throw new EditConflict(conflicts);
   return located;
-}
-
-function isChanged(name: string, before: JsonRow, now: JsonRow): boolean {
-  return name !== '_rowid' && !isSame(cellOf(before, name), cellOf(now, name));
 }
 
 interface SendPlan {

@@ -45,7 +45,7 @@ export function EditBar({ table, editing, rows }: EditBarProps): JSX.Element {
         <p class="muted" role="status">
           {count === 0
             ? 'Press Enter, double-click or tap to edit a cell. Nothing is sent until you apply.'
-            : `Not applied yet: ${describeEdits(edits)}`}
+            : `Not applied yet: ${describeEdits(edits)}${ageOf(editing, table)}`}
         </p>
         <span class="spring" />
         <Button isDisabled={count === 0 || editing.isBusy} onClick={editing.discard}>
@@ -74,6 +74,11 @@ export function EditBar({ table, editing, rows }: EditBarProps): JSX.Element {
       ) : null}
     </section>
   );
+}
+
+/** Apply compares the rows with those that were read, whatever the version. */
+function ageOf({ version }: Editing, table: DescribedTable): string {
+  return version === table.version ? '' : ` Begun at version ${version}, the table is at version ${table.version}.`;
 }
 
 function attempt(work: () => void): void {

@@ -46,6 +46,7 @@ function describe({ key, values, now, column }: ConflictingRow): string {
   const row = `The row with ${names.map((name) => `${name} ${short(cellOf(values, name) ?? null)}`).join(', ')}`;
   if (now === undefined) return `${row} was deleted or moved`;
   if (column === undefined) return `${row} changed`;
+  if (!Object.hasOwn(now, column)) return `${row} changed (the column ${column} is gone)`;
   return `${row} changed (${column} was ${short(cellOf(values, column) ?? null)}, is ${short(cellOf(now, column) ?? null)})`;
 }
 

@@ -64,12 +64,13 @@ export function setCell(edits: PendingEdits, row: GridRow, column: string, value
     );
     return { ...edits, added };
   }
-  const { rowId, values: before } = row.stored;
-  const { [column]: _replaced, ...others } = edits.changed.get(rowId)?.values ?? {};
-  const values = isSame(cellOf(before, column), value) ? others : { ...others, [column]: value };
+  // The row as it was first read: after a commit, that is what tells whether others changed it.
+  const { row: stored, values: known } = edits.changed.get(row.stored.rowId) ?? { row: row.stored, values: {} };
+  const { [column]: _replaced, ...others }: JsonRow = known;
+  const values = isSame(cellOf(stored.values, column), value) ? others : { ...others, [column]: value };
   const changed = new Map(edits.changed);
-  if (Object.keys(values).length === 0) changed.delete(rowId);
-  else changed.set(rowId, { row: row.stored, values });
+  if (Object.keys(values).length === 0) changed.delete(stored.rowId);
+  else changed.set(stored.rowId, { row: stored, values });
   return { ...edits, changed };
 }
 

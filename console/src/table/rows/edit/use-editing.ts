@@ -8,7 +8,8 @@ import { useLoad } from '../../../parts/use-load.ts';
 import { branchOf } from '../../described-table.ts';
 import type { DescribedTable } from '../../described-table.ts';
 import { DRAFTS } from '../drafts.ts';
-import { applyEdits, requireAnswered } from './apply-edits.ts';
+import type { Draft } from '../drafts.ts';
+import { applyEdits, findMisfit, requireAnswered } from './apply-edits.ts';
 import type { EditTarget } from './apply-edits.ts';
 import { EDITS_MAX, NO_EDITS, addRow, countEdits, deleteRows, revertRows, setCell } from './pending-edits.ts';
 import type { GridRow, PendingEdits } from './pending-edits.ts';
@@ -25,6 +26,8 @@ export interface Editing {
   /** Editing begins as soon as the types of the columns are read. */
   readonly isStarting: boolean;
   readonly edits: PendingEdits;
+  /** The version on which the first of them was made. */
+  readonly version: number;
   /** Grid keys of the chosen rows. */
   readonly chosen: ReadonlySet<string>;
   readonly cell: OpenedCell | undefined;
@@ -45,10 +48,8 @@ export interface Editing {
 
 /** Collects edits of rows until they are applied or discarded. */
 export function useEditing(table: DescribedTable, onChanged: () => void): Editing {
-  const drafts = useDrafts(table);
-  const [isWanted, setIsWanted] = useState(drafts.found !== undefined);
-  const [edits, setEdits] = useState(drafts.found ?? NO_EDITS);
-  useEffect(() => drafts.keep(edits), [edits]);
+  const { edits, version, setEdits } = usePending(table);
+  const [isWanted, setIsWanted] = useState(countEdits(edits) > 0);
   const [chosen, setChosen] = useState<ReadonlySet<string>>(new Set());
   const [cell, openCell] = useState<OpenedCell>();
   const target = useTarget(table);
@@ -88,10 +89,11 @@ export function useEditing(table: DescribedTable, onChanged: () => void): Editin
     isOn: isWanted && isReady,
     isStarting: isWanted && !isReady,
     edits,
+    version,
     chosen,
     cell,
     isBusy: run.isBusy,
-    error: run.error ?? format.error,
+    error: run.error ?? format.error ?? findMisfit(target, edits),
     setOn: (next) => {
       setIsWanted(next);
       clear();
@@ -120,16 +122,19 @@ export function useEditing(table: DescribedTable, onChanged: () => void): Editin
   };
 }
 
-function useDrafts({ path, at, version }: DescribedTable) {
+function usePending({ location, at, version }: DescribedTable) {
   const { database = '' } = useClient();
-  const key = JSON.stringify([database, path, at.branch, version]);
-  return {
-    found: at.version === undefined ? DRAFTS.get(key) : undefined,
-    keep: (edits: PendingEdits): void => {
-      if (countEdits(edits) === 0) DRAFTS.delete(key);
-      else DRAFTS.set(key, edits);
-    },
+  const key = JSON.stringify([database, location, at.branch]);
+  const isLatest = at.version === undefined;
+  const [draft, setDraft] = useState<Draft>((isLatest && DRAFTS.get(key)) || { edits: NO_EDITS, version });
+  // Not in an effect, which is lost when the view is left before it runs.
+  const setEdits = (edits: PendingEdits): void => {
+    const next = { edits, version: countEdits(draft.edits) === 0 ? version : draft.version };
+    if (isLatest && countEdits(edits) > 0) DRAFTS.set(key, next);
+    else if (isLatest) DRAFTS.delete(key);
+    setDraft(next);
   };
+  return { ...draft, setEdits };
 }
 
 function useTarget({ path, at, schema }: DescribedTable): EditTarget {
