@@ -9,7 +9,7 @@ import { openConsole } from '../../support/console-page.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
-suite('editing decimals and dictionaries', { skip: noBrowser }, () => {
+suite('editing values of special types', { skip: noBrowser }, () => {
   let server: TestServer;
   let browser: Browser;
   let client: Client;
@@ -39,6 +39,38 @@ suite('editing decimals and dictionaries', { skip: noBrowser }, () => {
     await page.locator('.toast').filter({ hasText: '1 row changed.' }).waitFor();
     const { text } = await client.post('/v1/table/sales/query', {}, { accept: 'application/x-ndjson' });
     assert.match(text, /"sale":\{"name":"b","amount":12345678901234567890\.12\}/);
+  });
+
+  test('a text keeps its line ends', async () => {
+    const { page } = browser;
+    const texts = ['one\r\ntwo\r\n', 'one\r\ntwo\nthree', 'one\rtwo', 'one\ntwo'];
+    const columns = [
+      { name: 'id', type: 'int32', values: [0, 1, 2, 3] },
+      { name: 't', type: 'utf8', values: texts },
+    ];
+    await client.arrow('/v1/table/lines/create', columnsToStream(columns));
+    await page.goto(`${server.url}/ui/#/table/lines`);
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await page.getByRole('region', { name: 'Edits' }).waitFor();
+    const editor = page.getByRole('dialog').getByRole('textbox');
+    for (const row of texts.keys()) {
+      await page.locator(`[data-cell="${row}:2"]`).dblclick();
+      await editor.fill((await editor.inputValue()).replace('two', '2'));
+      await page.getByRole('button', { name: 'Save' }).click();
+    }
+    await page.locator('[data-cell="2:2"]').dblclick();
+    await editor.fill('no JSON');
+    await page.getByRole('button', { name: 'Save' }).click();
+    await page.getByRole('alert').filter({ hasText: 'This is not a JSON string.' }).waitFor();
+    await page.keyboard.press('Escape');
+    await page.getByRole('button', { name: 'Apply', exact: true }).click();
+    await page.locator('.toast').filter({ hasText: '4 rows changed.' }).waitFor();
+    const query = { order_by: [{ column_name: 'id' }] };
+    const { json } = await client.post('/v1/table/lines/query', query, { accept: 'application/json' });
+    assert.deepEqual(
+      json.rows.map((row: Record<string, unknown>) => row['t']),
+      texts.map((text) => text.replace('two', '2')),
+    );
   });
 
   test('a value of a dictionary is edited, whether the dictionary has it or not', async () => {

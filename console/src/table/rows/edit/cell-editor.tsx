@@ -6,7 +6,7 @@ import { FormDialog } from '../../../parts/dialog.tsx';
 import { Field } from '../../../parts/forms/field.tsx';
 import type { FieldShape } from '../../../parts/grid/field-type.ts';
 import { typeText } from '../../../parts/grid/field-type.ts';
-import { exampleOf, fromEditText, toEditText } from './edit-value.ts';
+import { exampleOf, fromAreaText, fromEditText, isEditedAsJson, toAreaText, toEditText } from './edit-value.ts';
 
 interface CellEditorProps {
   readonly field: FieldShape;
@@ -131,12 +131,15 @@ const ROWS = 12;
 
 /** For lists, structs, vectors, bytes and long texts. */
 export function DialogEditor({ field, value, onSave, onClose }: CellEditorProps): JSX.Element {
-  const [text, setText] = useState(toEditText(value));
+  const [text, setText] = useState(toAreaText(value));
   const [isNull, setIsNull] = useState(value === null || value === undefined);
-  const save = async (): Promise<void> => onSave(isNull ? null : fromEditText(text, field.type));
+  const save = async (): Promise<void> => onSave(isNull ? null : fromAreaText(text, field.type, value));
+  const hint = isEditedAsJson(value)
+    ? 'A JSON string, because the line ends of this text differ: \\r\\n, \\n or \\r'
+    : `For example ${exampleOf(field.type) || 'any text'}`;
   return (
     <FormDialog title={`Edit ${field.name}`} action="Save" isWide onSubmit={save} onClose={onClose}>
-      <Field label={typeText(field.type)} hint={`For example ${exampleOf(field.type) || 'any text'}`}>
+      <Field label={typeText(field.type)} hint={hint}>
         {({ id, hintId }) => (
           <textarea
             id={id}

@@ -11,13 +11,47 @@ const NESTED = new Set(['list', 'large_list', 'fixed_size_list', 'struct', 'map'
 /** Whether a value is edited in a dialog, which has more room than its cell. */
 export function needsDialog(type: TypeJson, value: JsonValue | undefined): boolean {
   if (NESTED.has(type.type) || isBinary(type)) return true;
-  return typeof value === 'string' && (value.length > LINE_CHARACTERS_MAX || value.includes('\n'));
+  return typeof value === 'string' && (value.length > LINE_CHARACTERS_MAX || /[\r\n]/.test(value));
 }
 
 /** The text that an editor begins with. */
 export function toEditText(value: JsonValue | undefined): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'string' ? value : toText(value);
+}
+
+/** A text area has one kind of line end: texts with several, or with a lone CR, are edited as a JSON string. */
+type LineEnds = 'one' | 'crlf' | 'several';
+
+function lineEndsOf(value: JsonValue | undefined): LineEnds {
+  if (typeof value !== 'string' || !value.includes('\r')) return 'one';
+  return /[\r\n]/.test(value.replaceAll('\r\n', '')) ? 'several' : 'crlf';
+}
+
+export function isEditedAsJson(value: JsonValue | undefined): boolean {
+  return lineEndsOf(value) === 'several';
+}
+
+/** As `toEditText`, for an editor with several lines. */
+export function toAreaText(value: JsonValue | undefined): string {
+  return isEditedAsJson(value) ? JSON.stringify(value) : toEditText(value);
+}
+
+/** The text keeps the line ends that it had. */
+export function fromAreaText(text: string, type: TypeJson, before: JsonValue | undefined): JsonValue {
+  const ends = lineEndsOf(before);
+  if (ends === 'one') return fromEditText(text, type);
+  return ends === 'crlf' ? text.replaceAll('\n', '\r\n') : parseText(text);
+}
+
+function parseText(text: string): string {
+  try {
+    const value: unknown = JSON.parse(text);
+    if (typeof value === 'string') return value;
+  } catch {
+    // Refused below.
+  }
+  throw new ValueFault('This is not a JSON string. Write the text as "one\\r\\ntwo".');
 }
 
 export class ValueFault extends Error {
