@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import type { Page } from 'playwright-core';
+import { columnsToStream } from '../../../src/formats/arrow/arrow-stream.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import { noBrowser } from '../../support/browser.ts';
 import type { Browser } from '../../support/browser.ts';
@@ -57,6 +58,29 @@ suite('changing columns, and materialized views', { skip: noBrowser }, () => {
   const confirm = async (action: string): Promise<void> => {
     await page.getByRole('dialog').getByRole('button', { name: action, exact: true }).click();
   };
+
+  test('a name with spaces at its ends stays when only the rest of its column is changed', async () => {
+    const columns = [
+      { name: 'id', type: 'int32', values: [1] },
+      { name: ' total', type: 'int32', values: [2] },
+    ];
+    await client.arrow('/v1/table/spaced/create', columnsToStream(columns));
+    await open('table/spaced?tab=schema');
+    await page.getByRole('button', { name: /^Actions on .*total/ }).click();
+    await page.getByRole('button', { name: 'Rename or change' }).click();
+    await becomes(async () => page.getByRole('dialog').getByRole('button', { name: 'Change' }).isDisabled(), true);
+    await page.getByLabel('Type').fill('int64');
+    await confirm('Change');
+    await page.locator('.toast').filter({ hasText: 'was changed' }).waitFor();
+    const { json } = await client.post('/v1/table/spaced/describe', {});
+    assert.deepEqual(
+      json.schema.fields.map(({ name, type }: FieldOfSchema) => [name, type.type]),
+      [
+        ['id', 'int32'],
+        [' total', 'int64'],
+      ],
+    );
+  });
 
   test('a column is added by an expression, computed for good and filled, or empty with a type', async () => {
     await open('table/items?tab=schema');

@@ -27,8 +27,8 @@ export function AlterColumnDialog({ table, placed, onChanged, onClose }: ColumnD
   const [type, setType] = useState(before);
   const [isNullable, setIsNullable] = useState(field.nullable);
   const alteration = {
-    ...(name.trim() === field.name ? {} : { rename: name.trim() }),
-    ...(type.trim() === before ? {} : { data_type: toDataType(type) }),
+    ...(isKept(name, field.name) ? {} : { rename: name.trim() }),
+    ...(isKept(type, before) ? {} : { data_type: toDataType(type) }),
     ...(isNullable === field.nullable ? {} : { nullable: isNullable }),
   };
   const save = async (): Promise<void> => {
@@ -51,11 +51,16 @@ export function AlterColumnDialog({ table, placed, onChanged, onClose }: ColumnD
       <TypeField
         value={type}
         onChange={setType}
-        hint={type.trim() === before ? undefined : `Was ${before}. Every row is written again.`}
+        hint={isKept(type, before) ? undefined : `Was ${before}. Every row is written again.`}
       />
       <CheckField label="May be null" isChecked={isNullable} onChange={setIsNullable} />
     </FormDialog>
   );
+}
+
+/** A name may begin or end with a space. */
+function isKept(typed: string, before: string): boolean {
+  return typed === before || typed.trim() === before;
 }
 
 interface TypeFieldProps {
