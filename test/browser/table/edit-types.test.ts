@@ -41,6 +41,50 @@ suite('editing values of special types', { skip: noBrowser }, () => {
     assert.match(text, /"sale":\{"name":"b","amount":12345678901234567890\.12\}/);
   });
 
+  test('numbers that would be rounded are refused, and a null text can become empty', async () => {
+    const { page } = browser;
+    const columns = [
+      { name: 'id', type: 'int32', values: [1] },
+      { name: 'whole', type: 'int64', values: [5] },
+      { name: 'part', type: 'float64', values: [0.5] },
+      { name: 'none', type: 'utf8', values: [null] },
+      { name: 'kept', type: 'utf8', values: [null] },
+    ];
+    await client.arrow('/v1/table/figures/create', columnsToStream(columns));
+    await page.goto(`${server.url}/ui/#/table/figures`);
+    await page.getByRole('button', { name: 'Edit', exact: true }).click();
+    await page.getByRole('region', { name: 'Edits' }).waitFor();
+    const enter = async (place: number, text: string): Promise<void> => {
+      await page.locator(`[data-cell="0:${place}"]`).dblclick();
+      await page.getByLabel('New value of').fill(text);
+      await page.keyboard.press('Enter');
+    };
+    for (const [place, text] of [
+      [2, '9007199254740993.0'],
+      [2, '9007199254740990.6'],
+      [3, '1e400'],
+    ] as const) {
+      await enter(place, text);
+      await page
+        .getByRole('alert')
+        .filter({ hasText: `is "${text}"; expected` })
+        .waitFor();
+      await page.keyboard.press('Escape');
+    }
+    await enter(2, '9007199254740993');
+    await enter(3, '1e300');
+    await page.locator('[data-cell="0:4"]').dblclick();
+    await page.keyboard.type('x');
+    await page.keyboard.press('Backspace');
+    await page.keyboard.press('Enter');
+    await page.locator('[data-cell="0:5"]').dblclick();
+    await page.keyboard.press('Enter');
+    await page.getByRole('button', { name: 'Apply', exact: true }).click();
+    await page.locator('.toast').filter({ hasText: '1 row changed.' }).waitFor();
+    const { text } = await client.post('/v1/table/figures/query', {}, { accept: 'application/x-ndjson' });
+    assert.match(text, /"whole":9007199254740993,"part":1e\+?300,"none":"","kept":null/);
+  });
+
   test('a text keeps its line ends', async () => {
     const { page } = browser;
     const texts = ['one\r\ntwo\r\n', 'one\r\ntwo\nthree', 'one\rtwo', 'one\ntwo'];

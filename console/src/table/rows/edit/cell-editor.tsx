@@ -5,7 +5,7 @@ import { Button } from '../../../parts/button.tsx';
 import { FormDialog } from '../../../parts/dialog.tsx';
 import { Field } from '../../../parts/forms/field.tsx';
 import type { FieldShape } from '../../../parts/grid/field-type.ts';
-import { typeText } from '../../../parts/grid/field-type.ts';
+import { isText, typeText } from '../../../parts/grid/field-type.ts';
 import { exampleOf, fromAreaText, fromEditText, isEditedAsJson, toAreaText, toEditText } from './edit-value.ts';
 
 interface CellEditorProps {
@@ -23,6 +23,8 @@ export function CellEditor(props: CellEditorProps): JSX.Element {
 
 function LineEditor({ field, value, onSave, onClose }: CellEditorProps): JSX.Element {
   const [text, setText] = useState(toEditText(value));
+  const wasNull = value === null || value === undefined;
+  const [isNull, setIsNull] = useState(wasNull);
   const [fault, setFault] = useState<string>();
   const input = useRef<HTMLInputElement>(null);
   const isClosed = useRef(false);
@@ -42,8 +44,9 @@ function LineEditor({ field, value, onSave, onClose }: CellEditorProps): JSX.Ele
       setFault(error instanceof Error ? error.message : String(error));
     }
   };
+  const isEmptied = wasNull && !isNull && isText(field.type);
   const save = (): void =>
-    close(() => (text === toEditText(value) ? undefined : onSave(fromEditText(text, field.type))));
+    close(() => (text === toEditText(value) && !isEmptied ? undefined : onSave(fromEditText(text, field.type))));
   const onKeyDown = (event: KeyboardEvent): void => {
     if (event.key === 'Enter') save();
     else if (event.key === 'Escape') close(() => undefined);
@@ -58,11 +61,14 @@ function LineEditor({ field, value, onSave, onClose }: CellEditorProps): JSX.Ele
         aria-label={`New value of ${field.name}`}
         aria-invalid={fault !== undefined}
         aria-describedby={fault === undefined ? undefined : faultId}
-        placeholder={value === null || value === undefined ? 'null' : exampleOf(field.type)}
+        placeholder={isNull ? 'null' : exampleOf(field.type)}
         spellcheck={false}
         autocomplete="off"
         value={text}
-        onInput={(event) => setText(event.currentTarget.value)}
+        onInput={(event) => {
+          setText(event.currentTarget.value);
+          setIsNull(false);
+        }}
         onKeyDown={onKeyDown}
         onBlur={save}
       />

@@ -67,8 +67,17 @@ export function fromEditText(text: string, type: TypeJson): JsonValue {
   if (type.type === 'bool') return trimmed === 'true';
   if (!isNumber(type) || type.type.startsWith('decimal')) return trimmed;
   const number = Number(trimmed);
-  if (Number.isNaN(number)) return trimmed;
-  return /^[+-]?\d+$/.test(trimmed) && !Number.isSafeInteger(number) ? BigInt(trimmed) : number;
+  if (/^[+-]?\d+$/.test(trimmed)) return Number.isSafeInteger(number) ? number : BigInt(trimmed);
+  const isExact = isFloat(type) ? Number.isFinite(number) : Number.isSafeInteger(number) && WHOLE.test(trimmed);
+  // As text, it is refused where the exact type of the column is known.
+  return isExact ? number : trimmed;
+}
+
+/** Of these, numbers keep every digit. */
+const WHOLE = /^[+-]?\d+(?:\.0*|e\+?\d+)$/i;
+
+function isFloat({ type }: TypeJson): boolean {
+  return type.startsWith('float');
 }
 
 function parseNested(text: string): JsonValue {
