@@ -18,7 +18,16 @@ export interface ViewProps {
 function readRoute(hash: string): Route {
   const [path = '', query = ''] = hash.replace(/^#\/?/, '').split('?', 2);
   const [view = '', ...segments] = path.split('/').filter((word) => word !== '');
-  return { view, segments: segments.map(decodeURIComponent), query: new URLSearchParams(query) };
+  return { view, segments: segments.map(decodeSegment), query: new URLSearchParams(query) };
+}
+
+/** A segment that is not encoded, which a person may have entered, is a name as it is. */
+function decodeSegment(text: string): string {
+  try {
+    return decodeURIComponent(text);
+  } catch {
+    return text;
+  }
 }
 
 export function toHash(

@@ -63,6 +63,13 @@ test('a name is found wherever it stands', { skip: noBrowser }, async () => {
   await page.getByLabel('Search tables by name').fill('');
 });
 
+test('a URL that cannot be decoded shows what is wrong with the name', { skip: noBrowser }, async () => {
+  const { page } = browser;
+  await page.goto(`${server.url}/ui/#/table/100%`);
+  await page.getByRole('heading', { name: '100%' }).waitFor();
+  await page.getByText('The name "100%" contains the character').waitFor();
+});
+
 test('a namespace is created, and dropped after its name was typed', { skip: noBrowser }, async () => {
   const { page } = browser;
   await page.getByRole('link', { name: 'Tiltyard' }).click();
