@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { columnsToStream } from '../../src/formats/arrow/arrow-stream.ts';
 import { Field, FixedSizeList, Float32, Int32, Utf8, toStream } from '../support/arrow-tables.ts';
 import type { Column } from '../support/arrow-tables.ts';
 import { noBrowser } from '../support/browser.ts';
@@ -56,6 +57,26 @@ suite('the lab', { skip: noBrowser }, () => {
     await page.getByText('3 rows').waitFor();
     assert.deepEqual(await page.getByRole('grid').locator('th').allInnerTexts(), ['title']);
     assert.match(page.url(), /filter=shelf\+%3D\+7.*columns=title|columns=title.*filter=shelf\+%3D\+7/);
+  });
+
+  test('a column whose name has a comma is chosen, sorted by and kept in the address', async () => {
+    const { page } = browser;
+    const columns = ['a', 'b', 'a,b', ' d,e'].map((name) => ({
+      name,
+      type: 'utf8',
+      values: [`1${name}`, `2${name}`],
+    }));
+    const made = await client.arrow('/v1/table/commas/create', columnsToStream(columns));
+    assert.equal(made.status, 200, made.text);
+    await open('/commas?search=none');
+    for (const name of ['a,b', '` d,e`']) await page.getByRole('button', { name, exact: true }).click();
+    await page.getByLabel('Order by').fill('`a,b` desc, a');
+    await page.getByRole('button', { name: 'Run' }).click();
+    const heads = page.getByRole('grid').locator('th');
+    await becomes(async () => (await heads.allInnerTexts()).map((text) => text.trim()), ['a,b', 'd,e']);
+    await becomes(async () => page.locator('[data-cell="0:0"]').innerText(), '2a,b');
+    await page.reload();
+    await becomes(async () => page.locator('.chip[aria-pressed=true]').allInnerTexts(), ['a,b', '` d,e`']);
   });
 
   test('what the server refuses is told beside the filter', async () => {

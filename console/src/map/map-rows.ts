@@ -5,7 +5,8 @@ import { toSingle } from '../../../src/vectors/packed-numbers.ts';
 import type { QueryTableBody } from '../../../src/wire/data.ts';
 import { toText } from '../parts/grid/cell.tsx';
 import type { LabForm } from '../lab/form/lab-form.ts';
-import { splitPaths, toNumber } from '../lab/form/query-body.ts';
+import { splitPaths } from '../lab/form/field-paths.ts';
+import { toNumber } from '../lab/form/query-body.ts';
 import type { Lab } from '../lab/run-lab.ts';
 import type { Sample } from './load-sample.ts';
 

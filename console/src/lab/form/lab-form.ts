@@ -2,6 +2,7 @@ import type { TablePath } from '../../../../src/model/identifier.ts';
 import type { Settings } from '../../../../src/plans/advice.ts';
 import { packNumbers, unpackNumbers } from '../../../../src/vectors/packed-numbers.ts';
 import type { TableFacts } from '../table-facts.ts';
+import { joinPaths } from './field-paths.ts';
 
 export const TABS = ['results', 'plan', 'compare', 'map'] as const;
 export type LabTab = (typeof TABS)[number];
@@ -154,7 +155,7 @@ export function withSettings(form: LabForm, settings: Settings): LabForm {
     ...(refine_factor === undefined ? {} : { refine: String(refine_factor) }),
     ...(nprobes === undefined ? {} : { nprobes: String(nprobes) }),
     ...(ef === undefined ? {} : { ef: String(ef) }),
-    ...(columns === undefined ? {} : { columns: (columns.column_names ?? []).join(', ') }),
+    ...(columns === undefined ? {} : { columns: joinPaths(columns.column_names ?? []) }),
     ...(distance_type === undefined ? {} : { distance: distance_type }),
     ...(bypass_vector_index === undefined ? {} : { exact: bypass_vector_index ? '1' : '' }),
   };

@@ -6,6 +6,7 @@ import { findDimension } from '../../../../src/plans/table-facts.ts';
 import type { ColumnFact } from '../../../../src/plans/table-facts.ts';
 import { toSingle } from '../../../../src/vectors/packed-numbers.ts';
 import type { QueryTableBody } from '../../../../src/wire/data.ts';
+import { splitList, splitPaths } from './field-paths.ts';
 import { readNumbers } from './lab-form.ts';
 import type { LabForm } from './lab-form.ts';
 import type { TableFacts } from '../table-facts.ts';
@@ -226,7 +227,7 @@ export function toNumber(name: string, text: string, field?: keyof LabForm): num
 
 /** Parses `price desc, id`. */
 function toOrderBy(text: string): Pick<QueryTableBody, 'order_by'> {
-  const orders = splitPaths(text).map((part) => {
+  const orders = splitList(text).map((part) => {
     const [, path = part, direction = ''] = /^(.+?)(?:\s+(asc|desc))?$/is.exec(part) ?? [];
     return { column_name: path, ascending: direction.toLowerCase() !== 'desc' };
   });
@@ -276,11 +277,4 @@ export function describeForm(form: LabForm): string {
 export function toExactBody(body: QueryTableBody): QueryTableBody {
   const { nprobes: _probes, refine_factor: _refine, ef: _ef, ...rest } = body;
   return { ...rest, bypass_vector_index: true };
-}
-
-export function splitPaths(text: string): string[] {
-  return text
-    .split(',')
-    .map((path) => path.trim())
-    .filter((path) => path !== '');
 }

@@ -1,9 +1,10 @@
 import type { JSX } from 'preact';
 import { CheckField, SelectField, TextField, Segments } from '../../parts/forms/field.tsx';
 import { EffortFields } from './effort-fields.tsx';
+import { joinPaths, splitPaths } from './field-paths.ts';
 import { FilterField } from './filter-field.tsx';
 import type { FormProps } from './lab-form.ts';
-import { faultAt, hasText, hasVector, splitPaths } from './query-body.ts';
+import { faultAt, hasText, hasVector } from './query-body.ts';
 import { StateFields } from './state-fields.tsx';
 import { VectorFields } from './vector-fields.tsx';
 
@@ -85,7 +86,7 @@ function ColumnsField({ form, facts, onChange }: FormProps): JSX.Element {
   const chosen = splitPaths(form.columns);
   const toggle = (path: string): void => {
     const next = chosen.includes(path) ? chosen.filter((each) => each !== path) : [...chosen, path];
-    onChange({ columns: next.join(', ') });
+    onChange({ columns: joinPaths(next) });
   };
   return (
     <div class="field" role="group" aria-label="Columns">
