@@ -68,8 +68,8 @@ export function useEditing(table: DescribedTable, onChanged: () => void): Editin
     const applied = await applyEdits(target, edits);
     const undo = async (): Promise<void> => {
       const { undoEdits } = await import('./undo-edits.ts');
-      const version = await undoEdits(target, applied);
-      toast(`Undone: the table is at version ${version}.`);
+      const undone = await undoEdits(target, applied);
+      toast(`Undone: the table is at version ${undone}.`);
       onChanged();
     };
     toastWithAction(`${describeEdits(edits)} The table is at version ${applied.version}.`, {
