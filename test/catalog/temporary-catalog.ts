@@ -26,7 +26,8 @@ export const ENTRY: CommitEntry = { operation: 'create_table', caller: 'key:k', 
 export async function temporaryFile(context: TestContext): Promise<string> {
   if (ON_POSTGRES) return (await startPostgres()).createDatabase();
   const folder = await mkdtemp(join(tmpdir(), 'catalog-'));
-  context.after(async () => rm(folder, { recursive: true, force: true }));
+  // A process that the test started may still close its catalog.
+  context.after(async () => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
   return join(folder, 'catalog.db');
 }
 
