@@ -1,6 +1,8 @@
-import { ServiceError } from '../errors/service-error.ts';
+import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { roleFor } from './access.ts';
 import type { Permission } from './access.ts';
+import { quotePath } from './field-path.ts';
+import type { FieldPath } from './field-path.ts';
 import { formatPath, quoteForMessage } from './identifier.ts';
 import type { NamespacePath } from './identifier.ts';
 
@@ -41,4 +43,14 @@ export function versionDiffers(expected: number, found: number): ServiceError {
   return new ServiceError('PreconditionFailed', `The latest version is ${found}, not ${expected} as in If-Match.`, {
     hint: 'Read the table again, and retry with its latest version.',
   });
+}
+
+/** Clients make such columns without being asked to, as `tableFromArrays` of apache-arrow does of texts. */
+export function dictionaryNotIndexed(column: FieldPath): ServiceError {
+  return invalidInput(
+    `The column ${quotePath(column)} is dictionary-encoded and cannot be indexed.`,
+    column.length === 1
+      ? 'First change its type to that of its values with alter_columns, such as to utf8 for text.'
+      : 'Copy its values to a new column with add_columns, and index that one.',
+  );
 }

@@ -4,6 +4,7 @@ import { quotePath, requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { IndexRequest, IndexSpec, VectorIndexSpec } from '../../model/index-spec.ts';
 import type { DistanceType } from '../../model/query.ts';
+import { dictionaryNotIndexed } from '../../model/refusals.ts';
 import { vectorDimension } from '../../model/schema.ts';
 import type { DataType, Schema } from '../../model/schema.ts';
 import { formatCount } from '../../model/value-text.ts';
@@ -18,6 +19,7 @@ export function fitIndex({ spec, column }: IndexRequest, schema: Schema, rows: n
       'Index the list itself, or a field outside lists.',
     );
   }
+  if (type.kind === 'dictionary') throw dictionaryNotIndexed(column);
   if (spec.kind === 'vector') return fitVectorIndex(spec, { type, column, rows });
   // The engine would build it, and could not compact the table from then on.
   if (spec.type === 'FM' && column.length > 1) {

@@ -4,6 +4,7 @@ import { parseFieldPath, quotePath, requireField } from '../../model/field-path.
 import type { FieldPath } from '../../model/field-path.ts';
 import { NGRAM_PARAMETERS, TEXT_PARAMETERS } from '../../model/index-spec.ts';
 import type { IndexType } from '../../model/index-spec.ts';
+import { dictionaryNotIndexed } from '../../model/refusals.ts';
 import { vectorDimension } from '../../model/schema.ts';
 import type { DataType } from '../../model/schema.ts';
 import type { TableState } from '../../model/table.ts';
@@ -37,6 +38,7 @@ export async function chooseIndex(request: TableRequest<CreateIndexBody>, servic
   }
   const chosen = chooseByType(type);
   if (chosen !== undefined) return chosen;
+  if (type.kind === 'dictionary') throw dictionaryNotIndexed(column);
   if (!isScalar(type)) {
     const hint = 'Vectors, lists of scalar values, strings, numbers, times and booleans can be indexed.';
     throw invalidInput(`The column ${quotePath(column)} has a type that cannot be indexed.`, hint);

@@ -103,7 +103,7 @@ suite('the keys of an issuer', () => {
     clock.advance(1);
     const refusal = await refusalOf(verifyNew());
     assert.equal(refusal.kind, 'ServiceUnavailable');
-    assert.equal(refusal.message, 'The access token cannot be verified: its issuer does not respond.');
+    assert.equal(refusal.message, 'The access token cannot be verified: the keys of its issuer are not available.');
   });
 
   test('are missing with 503, not 401, when the provider was never there, and work when it comes', async () => {

@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { tableFromArrays, tableToIPC } from 'apache-arrow';
 import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
 import type { Answer } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
@@ -393,6 +394,18 @@ suite('create_index refuses', () => {
   test('an FM index on a nested field, which would keep the table from being compacted', async () => {
     const nested = await server.table({ stream: nestedStream() });
     assertRefused(await create({ column: 'place.label', index_type: 'FM' }, nested), badRequest(/"place.label"/));
+  });
+
+  test('a column of dictionaries, and names the way that works', async () => {
+    const table = tableFromArrays({ word: count(300).map((row) => `word ${row}`) });
+    const made = await server.table({ stream: tableToIPC(table, 'stream') });
+    const index = async (body: object): Promise<Answer> => create({ column: 'word', ...body }, made);
+    for (const body of [{}, { index_type: 'BTREE' }, { index_type: 'FTS' }, { index_type: 'IVF_FLAT' }]) {
+      assertRefused(await index(body), badRequest(/"word" is dictionary-encoded.* alter_columns.* utf8/));
+    }
+    const alterations = [{ path: 'word', data_type: { type: 'utf8' } }];
+    assert.equal((await server.admin.post(`${made.at}/alter_columns`, { alterations })).status, 200);
+    assert.equal((await index({ index_type: 'FTS' })).status, 200);
   });
 
   test('a vector index as a scalar one', async () => {
