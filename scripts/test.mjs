@@ -28,10 +28,10 @@ async function start(...args) {
 
 function findFiles(wanted) {
   return readdirSync('test', { recursive: true })
+    .map((file) => `test/${file}`)
     .filter((file) => file.endsWith('.test.ts'))
-    .map((file) => `build/test/${file.replace(/\.ts$/, '.js')}`)
     .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
-    .map((file) => resolve(file))
+    .map((file) => resolve('build', file.replace(/\.ts$/, '.js')))
     .toSorted();
 }
 
@@ -148,7 +148,9 @@ if (engine !== 'main' && engine !== 'fallback') throw new Error('TILTYARD_ENGINE
 const isFallback = engine === 'fallback';
 // The server would take it for a setting.
 delete process.env.TILTYARD_ENGINE;
-const files = findFiles(process.argv.slice(2));
+const wanted = process.argv.slice(2);
+const files = findFiles(wanted);
+if (files.length === 0) throw new Error(`No test file has a path that contains ${wanted.join(' or ')}`);
 const needs = (pattern, script) => files.some((file) => pattern.test(file)) && start(script);
 await start('scripts/install-engine.mjs', isFallback ? '--fallback' : '--keep');
 await Promise.all([
