@@ -70,7 +70,7 @@ export function defineConnectedCommand<Client>(definition: ClientCommand<Client>
         const { startAdvice, advice } = definition;
         return report(error, session, (failure) =>
           failure instanceof ConnectionError
-            ? adviseStart(found, startAdvice)
+            ? adviseOnConnection(failure, found, startAdvice)
             : (advice?.(failure) ?? adviceOn(failure, found, given)),
         );
       } finally {
@@ -113,8 +113,13 @@ function report(error: unknown, session: Session<unknown>, advise: Advise): numb
 
 export const START_ADVICE = 'Start it with "tiltyard serve", or give the address of another one with --server URL.';
 
-export function adviseStart({ origin }: Pick<FoundServer, 'origin'>, startAdvice = START_ADVICE): string {
-  return origin === undefined ? startAdvice : `${origin} ${startAdvice}`;
+export function adviseOnConnection(
+  { hint }: Pick<ConnectionError, 'hint'>,
+  { origin }: Pick<FoundServer, 'origin'>,
+  startAdvice = START_ADVICE,
+): string {
+  const advice = hint ?? startAdvice;
+  return origin === undefined ? advice : `${origin} ${advice}`;
 }
 
 const NAMESPACE_ADVICE =

@@ -33,33 +33,65 @@ export class ConnectionError extends Error {
   readonly url: string;
   /** The code of the system, such as `ECONNREFUSED`. */
   readonly code: string | undefined;
+  /** What to do, where starting the server would not help. */
+  readonly hint: string | undefined;
 
   constructor(url: string, cause: unknown) {
     const causes = causesOf(cause);
     const code = causes
       .map((each) => ('code' in each ? each.code : undefined))
       .find((each) => typeof each === 'string');
-    const reason = (code && REASONS[code]) ?? causes.at(-1)?.message ?? 'the reason is unknown';
-    super(`The server at ${url} did not respond: ${reason}.`, { cause });
+    const reason = code === undefined ? undefined : REASONS[code];
+    const text = reason?.text ?? causes.at(-1)?.message ?? 'the reason is unknown';
+    super(`The server at ${url} did not respond: ${text}.`, { cause });
     this.name = 'ConnectionError';
     this.url = url;
     this.code = code;
+    this.hint = reason?.hint;
   }
 }
 
-const REASONS: Readonly<Record<string, string>> = {
-  ECONNREFUSED: 'nothing is listening there',
-  ENOTFOUND: 'the host name is unknown',
-  EAI_AGAIN: 'the host name cannot be resolved',
-  ECONNRESET: 'the connection was closed',
-  EPIPE: 'the connection was closed',
-  UND_ERR_SOCKET: 'the connection was closed',
-  ETIMEDOUT: 'the connection took too long',
-  UND_ERR_CONNECT_TIMEOUT: 'the connection took too long',
-  UND_ERR_HEADERS_TIMEOUT: 'the reply took too long',
-  UND_ERR_BODY_TIMEOUT: 'the reply stopped arriving',
-  DEPTH_ZERO_SELF_SIGNED_CERT: 'its certificate is not trusted',
-  SELF_SIGNED_CERT_IN_CHAIN: 'its certificate is not trusted',
+interface Reason {
+  readonly text: string;
+  readonly hint?: string;
+}
+
+const CLOSED: Reason = {
+  text: 'the connection was closed',
+  hint: 'Try again. If the server uses TLS, its address begins with https://.',
+};
+const UNTRUSTED: Reason = {
+  text: 'its certificate is not trusted',
+  hint: 'To trust it, set the environment variable NODE_EXTRA_CA_CERTS to a file with the certificate of its authority.',
+};
+const NO_TLS: Reason = {
+  text: 'it does not speak TLS',
+  hint: 'Give its address with http:// in place of https://.',
+};
+
+const REASONS: Readonly<Record<string, Reason>> = {
+  ECONNREFUSED: { text: 'nothing is listening there' },
+  ENOTFOUND: { text: 'the host name is unknown' },
+  EAI_AGAIN: { text: 'the host name cannot be resolved' },
+  ECONNRESET: CLOSED,
+  EPIPE: CLOSED,
+  UND_ERR_SOCKET: CLOSED,
+  ETIMEDOUT: { text: 'the connection took too long' },
+  UND_ERR_CONNECT_TIMEOUT: { text: 'the connection took too long' },
+  UND_ERR_HEADERS_TIMEOUT: { text: 'the reply took too long' },
+  UND_ERR_BODY_TIMEOUT: { text: 'the reply stopped arriving' },
+  DEPTH_ZERO_SELF_SIGNED_CERT: UNTRUSTED,
+  SELF_SIGNED_CERT_IN_CHAIN: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT: UNTRUSTED,
+  UNABLE_TO_GET_ISSUER_CERT_LOCALLY: UNTRUSTED,
+  UNABLE_TO_VERIFY_LEAF_SIGNATURE: UNTRUSTED,
+  CERT_HAS_EXPIRED: { text: 'its certificate has expired', hint: 'Renew it on the server.' },
+  ERR_TLS_CERT_ALTNAME_INVALID: {
+    text: 'its certificate is for another host',
+    hint: 'Give its address with a host name of its certificate.',
+  },
+  ERR_SSL_PACKET_LENGTH_TOO_LONG: NO_TLS,
+  ERR_SSL_WRONG_VERSION_NUMBER: NO_TLS,
 };
 
 const CAUSES_MAX = 4;

@@ -10,6 +10,7 @@ import { after, before, test } from 'node:test';
 import { connect } from 'node:tls';
 import { toDestination } from '../../src/http/forwarding/forwarder.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
+import { runCliOn } from '../support/run-cli.ts';
 import { ADMIN_KEY, startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 import { RawConnection, requestText } from './raw-connection.ts';
@@ -73,6 +74,27 @@ test('a node is known by the name in its address, whatever Host the client has s
   const forward = (address: string) => request({ ...toDestination(address), path: '/v1/tables', ca, headers });
   assert.equal((await receive(forward(`https://localhost:${port}`))).status, 200);
   await assert.rejects(receive(forward(`https://127.0.0.1:${port}`)), { code: 'ERR_TLS_CERT_ALTNAME_INVALID' });
+});
+
+test('the command line says which address or setting is wrong when TLS fails', { skip }, async () => {
+  const plain = await startServer();
+  const report = async (url: string): Promise<string> => (await runCliOn(url, ['tables'])).err;
+  try {
+    assert.match(
+      await report(`https://127.0.0.1:${portOf(plain.url)}`),
+      /did not respond: it does not speak TLS\.\nhint: Give its address with http:\/\//,
+    );
+  } finally {
+    await plain.close();
+  }
+  assert.match(
+    await report(`http://127.0.0.1:${portOf(server.url)}`),
+    /did not respond: the connection was closed\.\nhint: .* its address begins with https:\/\//,
+  );
+  const untrusted = `https://localhost:${portOf(server.url)}`;
+  assert.match(await report(untrusted), /its certificate is not trusted\.\nhint: .* NODE_EXTRA_CA_CERTS to a file/);
+  const { out } = await runCliOn(untrusted, ['doctor', '--server', untrusted]);
+  assert.match(out, /its certificate is not trusted[^]*NODE_EXTRA_CA_CERTS/);
 });
 
 async function send(method: string, path: string, body?: Uint8Array): Promise<{ status: number; text: string }> {

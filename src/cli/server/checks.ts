@@ -7,7 +7,7 @@ import { ClientError, ConnectionError } from '../../client/client-error.ts';
 import type { Config } from '../../config/config.ts';
 import { ServiceError } from '../../errors/service-error.ts';
 import { formatBytes } from '../../plans/format-figure.ts';
-import { adviseStart } from '../client-command.ts';
+import { adviseOnConnection } from '../client-command.ts';
 import type { FoundServer } from '../find-server.ts';
 
 export interface Check {
@@ -118,19 +118,23 @@ async function checkKeyFile({ data }: Config): Promise<Check> {
 
 export async function checkServer({ client, credential, origin }: FoundServer): Promise<readonly Check[]> {
   let clock = good('clock', '');
-  const server = await checkRequest(good('server', `${client.url} answers`), adviseStart({ origin }), async () => {
-    const reply = await client.open('/healthz');
-    await reply.body?.cancel();
-    clock = checkClock(reply);
-  });
+  const answers = good('server', `${client.url} answers`);
+  const server = await checkRequest(
+    answers,
+    (error) => adviseOnConnection(error, { origin }),
+    async () => {
+      const reply = await client.open('/healthz');
+      await reply.body?.cancel();
+      clock = checkClock(reply);
+    },
+  );
   if (server.state === 'bad') return [server];
   const accepted = good('key', credential === undefined ? 'not required' : `${credential} is accepted`);
-  const keyAdvice = 'Give a key with --key @FILE or TILTYARD_KEY.';
+  const keyAdvice = (): string => 'Give a key with --key @FILE or TILTYARD_KEY.';
+  const readyAdvice = (): string => 'Read the log of the server for the reason.';
   return [
     server,
-    await checkRequest(good('ready', 'serving requests'), 'Read the log of the server for the reason.', async () =>
-      client.text('/readyz'),
-    ),
+    await checkRequest(good('ready', 'serving requests'), readyAdvice, async () => client.text('/readyz')),
     clock,
     await checkRequest(accepted, keyAdvice, async () => client.text('/v1/tables', { query: { limit: 1 } })),
   ];
@@ -148,13 +152,17 @@ function checkClock(reply: Response): Check {
   return warning('clock', `differs from the server by ${seconds} s`, advice);
 }
 
-async function checkRequest(success: Check, advice: string, request: () => Promise<unknown>): Promise<Check> {
+async function checkRequest(
+  success: Check,
+  advise: (error: ClientError | ConnectionError) => string,
+  request: () => Promise<unknown>,
+): Promise<Check> {
   try {
     await request();
     return success;
   } catch (error) {
     if (error instanceof ClientError || error instanceof ConnectionError)
-      return bad(success.name, error.message, advice);
+      return bad(success.name, error.message, advise(error));
     throw error;
   }
 }

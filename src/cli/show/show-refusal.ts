@@ -16,7 +16,7 @@ export function showRefusal(
   const paint = paintForErrors(terminal);
   const show = (text: string): string => visibleText(asTyped(text, given));
   const lines = [`${paint.red('tiltyard:')} ${show(error.message)}`, ...markPosition(error, sqlTexts, paint)];
-  const hint = advice ?? (error instanceof ConnectionError ? '' : error.hint);
+  const hint = advice ?? error.hint;
   if (hint !== undefined) lines.push(`${paint.cyan('hint:')} ${show(hint)}`);
   if (!(error instanceof ConnectionError) && error.status >= 500 && error.requestId !== undefined) {
     lines.push(paint.dim(`request id ${error.requestId}`));
@@ -39,7 +39,8 @@ function asTyped(message: string, { words }: Given): string {
 
 /** For programs, which read the error output as JSON when they asked for it. */
 export function refusalToJson(error: ClientError | ConnectionError): object {
-  if (error instanceof ConnectionError) return { error: { message: error.message, reason: error.code } };
+  if (error instanceof ConnectionError)
+    return { error: { message: error.message, hint: error.hint, reason: error.code } };
   const { status, code, title, message, hint, requestId } = error;
   return { error: { status, code, title, message, hint, request_id: requestId } };
 }
