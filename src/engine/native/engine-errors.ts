@@ -56,10 +56,11 @@ function applyRule({ pattern, kind, message, hint, retryAfterSeconds }: ErrorRul
 /** 0.39.0 lists the fields of the table in some places where it could name the one that may have been meant. */
 function nearFieldHint(name: string | undefined, cause: unknown): string | undefined {
   const list = / Valid fields are (.*)\.$/.exec(readMessage(cause))?.[1];
-  if (name === undefined || list === undefined || name.length > FIELD_CHARACTERS_MAX) return undefined;
+  if (name === undefined || list === undefined) return undefined;
   const fields = [...list.matchAll(/`([^`]+)`/g)].slice(0, FIELDS_MAX).map(([, field = '']) => field);
-  const nearest = nearestName(name, fields);
-  return nearest === undefined ? undefined : `Did you mean ${quoteForMessage(nearest)}?`;
+  const nearest = name.length > FIELD_CHARACTERS_MAX ? undefined : nearestName(name, fields);
+  // Without quotes, and from LanceDB clients also in double quotes, it is taken for a name.
+  return nearest === undefined ? 'Text is written in single quotes.' : `Did you mean ${quoteForMessage(nearest)}?`;
 }
 
 /** Comparing long names with many costs more than a hint is worth. */

@@ -436,6 +436,14 @@ suite('a query', () => {
     assert.equal(answer.json.detail, 'The column "idd" was not found. Did you mean "id"?');
   });
 
+  test('says how text is written when it was taken for a column', async () => {
+    for (const text of ['red', 'whatSomebodyWroteWithoutQuotes'.repeat(4)]) {
+      const answer = await server.admin.post(`${documents.at}/query`, { filter: `title = ${text}`, k: 1 });
+      assert.equal(answer.status, 404);
+      assert.match(answer.json.detail, / was not found\. Text is written in single quotes\.$/);
+    }
+  });
+
   test('counts limit and offset among the rows that a filter by row id finds', async () => {
     assert.deepEqual(await ids({ filter: '_rowid = 7', k: 3 }), [7]);
     assert.deepEqual(await ids({ filter: '_rowid in (9, 7, 8)', k: 2 }), [7, 8]);
