@@ -198,7 +198,9 @@ function attempt(name: string, lock: () => string | undefined): string | undefin
   } catch (cause) {
     const reason = cause instanceof Error ? cause.message : String(cause);
     throw new ServiceError('ServiceUnavailable', `The ${name} cannot be locked for writing: ${reason}.`, {
-      hint: 'The server needs permission to create and write files there.',
+      hint: /^(?:EEXIST|ENOTDIR)\b/.test(reason)
+        ? 'There is a file at that path, or above it: choose a folder.'
+        : 'The server needs permission to create and write files there.',
       cause,
     });
   }

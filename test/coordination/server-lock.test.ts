@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, symlink } from 'node:fs/promises';
+import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import type { ClientRequest } from 'node:http';
 import { tmpdir } from 'node:os';
@@ -55,6 +55,14 @@ async function increment(client: Client): Promise<void> {
   const answer = await client.post('/v1/table/t/update', { updates: [['id', 'id + 1']] });
   assert.equal(answer.status, 200, answer.text);
 }
+
+test('a data folder that is a file, or below one, is refused as such', async (t) => {
+  const file = join(await newFolder(t), 'table.csv');
+  await writeFile(file, 'id\n');
+  for (const data of [file, join(file, 'data')]) {
+    await assert.rejects(startServerProcess(data), /There is a file at that path, or above it: choose a folder\./);
+  }
+});
 
 test('a second server on the same folder ends and names the first, which is not disturbed', async (t) => {
   const folder = await newFolder(t);
