@@ -1,4 +1,4 @@
-import { comparePaths } from './identifier.ts';
+import { comparePaths, isWithin } from './identifier.ts';
 import type { NamespacePath } from './identifier.ts';
 
 /** In ascending order: each role includes those before it. */
@@ -75,13 +75,13 @@ export function readableScopes(caller: Caller, database: string, below: Namespac
     .filter((grant) => grant.database === undefined || grant.database === database)
     .map((grant) => grant.path)
     .toSorted(comparePaths);
-  if (paths.some((path) => isPrefix(path, below))) return [below];
+  if (paths.some((path) => isWithin(below, path))) return [below];
   const scopes: NamespacePath[] = [];
   for (const path of paths) {
     // Sorted, everything inside a path follows it directly.
     const last = scopes.at(-1);
-    const isCovered = last !== undefined && isPrefix(last, path);
-    if (!isCovered && isPrefix(below, path)) scopes.push(path);
+    const isCovered = last !== undefined && isWithin(path, last);
+    if (!isCovered && isWithin(path, below)) scopes.push(path);
   }
   return scopes;
 }
@@ -112,15 +112,11 @@ function childrenOf(
 
 export function covers(grant: Grant, database: string, path: NamespacePath): boolean {
   if (grant.database !== undefined && grant.database !== database) return false;
-  return isPrefix(grant.path, path);
+  return isWithin(path, grant.path);
 }
 
 function isAbove(database: string, path: NamespacePath, grant: Grant): boolean {
-  return (grant.database ?? database) === database && isPrefix(path, grant.path);
-}
-
-function isPrefix(prefix: NamespacePath, path: NamespacePath): boolean {
-  return prefix.length <= path.length && prefix.every((name, index) => name === path[index]);
+  return (grant.database ?? database) === database && isWithin(grant.path, path);
 }
 
 /** Whether the caller administers all databases, and thereby the server. */

@@ -79,6 +79,11 @@ export function nameOf(path: TablePath): string {
   return path[path.length - 1] ?? path[0];
 }
 
+/** Whether a path is the other one or below it: names are compared whole. */
+export function isWithin(path: NamespacePath, outer: NamespacePath): boolean {
+  return path.length >= outer.length && outer.every((name, index) => name === path[index]);
+}
+
 /** By the UTF-8 bytes of each name: the order of listings in the catalog. */
 export function comparePaths(one: NamespacePath, other: NamespacePath): number {
   // No name contains a NUL, which sorts before every other character.

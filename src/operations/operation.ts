@@ -2,6 +2,7 @@ import { Type } from 'typebox';
 import type { CheckedStream } from '../arrow/stream/checked-stream.ts';
 import type { ErrorStatus } from '../errors/service-error.ts';
 import type { Caller, Permission } from '../model/access.ts';
+import { isWithin } from '../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 import type { ArrowLimits } from '../model/limits.ts';
 import type { Schema } from '../model/schema.ts';
@@ -248,7 +249,7 @@ export function objectReply<Shape extends Type.TObject>(body: Sent<Type.Static<S
 
 /** Others are hidden from the request. */
 export function isBelowPrefix({ prefix }: Pick<RequestFacts, 'prefix'>, path: NamespacePath): boolean {
-  return path.length > prefix.length && prefix.every((name, index) => path[index] === name);
+  return path.length > prefix.length && isWithin(path, prefix);
 }
 
 /** A path as the caller writes it: below the prefix of its request. */

@@ -7,6 +7,7 @@ import {
   checkNames,
   comparePaths,
   formatPath,
+  isWithin,
   nameOf,
   namespaceOf,
   parseNamespacePath,
@@ -189,6 +190,21 @@ describe('pathSegment', () => {
   for (const text of ['', '.', '..', '\ud800']) {
     it(`refuses ${JSON.stringify(text)}`, () => {
       assert.throws(() => pathSegment(text), ServiceError);
+    });
+  }
+});
+
+describe('isWithin', () => {
+  for (const [path, outer, expected] of [
+    [['a'], [], true],
+    [['a'], ['a'], true],
+    [['a', 'b'], ['a'], true],
+    [['a'], ['a', 'b'], false],
+    [['ab'], ['a'], false],
+    [['b', 'a'], ['a'], false],
+  ] as const) {
+    it(`is ${expected} for ${path.join('/')} and "${outer.join('/')}"`, () => {
+      assert.equal(isWithin(path, outer), expected);
     });
   }
 });

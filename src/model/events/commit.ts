@@ -1,3 +1,4 @@
+import { isWithin } from '../identifier.ts';
 import type { NamespacePath } from '../identifier.ts';
 
 /** A committed write, as far as others are told of it. */
@@ -71,11 +72,7 @@ export function isWanted(
   if (tables.length === 0 && namespaces.length === 0) return true;
   return [path, ...(formerPath === undefined ? [] : [formerPath])].some(
     (each) =>
-      tables.some((table) => table.length === each.length && isWithin(table, each)) ||
-      namespaces.some((namespace) => isWithin(namespace, each)),
+      tables.some((table) => table.length === each.length && isWithin(each, table)) ||
+      namespaces.some((namespace) => isWithin(each, namespace)),
   );
-}
-
-function isWithin(namespace: NamespacePath, path: NamespacePath): boolean {
-  return namespace.length <= path.length && namespace.every((name, index) => name === path[index]);
 }

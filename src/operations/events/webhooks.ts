@@ -2,7 +2,7 @@ import { randomBytes } from 'node:crypto';
 import type { WebhookRecord, WebhookScope } from '../../catalog/catalog.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { isPermitted } from '../../model/access.ts';
-import { belowPrefix, checkNames, toTablePath } from '../../model/identifier.ts';
+import { belowPrefix, checkNames, isWithin, toTablePath } from '../../model/identifier.ts';
 import type { NamespacePath } from '../../model/identifier.ts';
 import { namespaceNotFound, notPermitted, tableNotFound } from '../../model/refusals.ts';
 import {
@@ -218,8 +218,8 @@ async function requireTarget(
 
 function isManaged({ caller, database, prefix }: DatabaseRequest, { databaseId, scope }: WebhookRecord): boolean {
   const path = pathOf(scope);
-  const isBelow = prefix.every((name, index) => path[index] === name);
-  return databaseId === database.id && isBelow && isPermitted(caller, 'manage', database.name, path);
+  if (databaseId !== database.id || !isWithin(path, prefix)) return false;
+  return isPermitted(caller, 'manage', database.name, path);
 }
 
 /** One that the caller does not manage is refused like one that does not exist. */

@@ -3,7 +3,7 @@ import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { isPermitted } from '../../model/access.ts';
 import { VIEW_PROPERTY, readViewDefinition, readViewState } from '../../model/derived/view.ts';
 import type { ViewDefinition } from '../../model/derived/view.ts';
-import { belowPrefix, formatPath, nameOf, namespaceOf, quoteForMessage } from '../../model/identifier.ts';
+import { belowPrefix, formatPath, isWithin, nameOf, namespaceOf, quoteForMessage } from '../../model/identifier.ts';
 import { notPermitted, tableNotFound } from '../../model/refusals.ts';
 import type { TableRecord } from '../../model/table.ts';
 import { JobStartedReply } from '../../wire/columns.ts';
@@ -154,8 +154,7 @@ export const listMaterializedViews = defineNamespaceOperation({
     const size = readLimit(query, services.limits.http.pageSizeMax);
     // LanceDB's client takes names, and so only of views in the namespace itself.
     const depth = dialect === 'lancedb' ? namespace.length + 1 : Infinity;
-    const isBelow = (path: readonly string[]): boolean =>
-      path.length <= depth && namespace.every((name, index) => path[index] === name);
+    const isListed = (path: readonly string[]): boolean => path.length <= depth && isWithin(path, namespace);
     const found = await collectPages<TableRecord>(
       size + 1,
       async (last, limit) =>
@@ -163,7 +162,7 @@ export const listMaterializedViews = defineNamespaceOperation({
           after: last?.id ?? readIdToken(query['page_token']) ?? '',
           limit,
         }),
-      ({ databaseId, path }) => databaseId === database.id && isBelow(path) && mayRead(request, path),
+      ({ databaseId, path }) => databaseId === database.id && isListed(path) && mayRead(request, path),
     );
     const { entries, page_token } = cutPage(found, size, ({ id }) => id);
     if (dialect === 'lancedb') {
