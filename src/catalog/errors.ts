@@ -5,13 +5,6 @@ const RETRY_AFTER_SECONDS = 1;
 /** Somebody has to free space. */
 const FULL_RETRY_AFTER_SECONDS = 30;
 
-export function catalogUnavailable(cause: unknown): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'The catalog is not available at the moment.', {
-    cause,
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-  });
-}
-
 export function catalogFull(cause: unknown): ServiceError {
   return new ServiceError('ServiceUnavailable', 'The storage of the catalog is full.', {
     cause,
@@ -21,16 +14,6 @@ export function catalogFull(cause: unknown): ServiceError {
 
 export function catalogFailed(cause: unknown): ServiceError {
   return new ServiceError('Internal', 'The catalog failed to process the request.', { cause });
-}
-
-/** The transaction may be committed; or it is, and a power loss may undo it. */
-export function changeInDoubt(cause: unknown): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'It is not known whether the change was made.', {
-    hint: 'Check before you send the request again.',
-    cause,
-    retryAfterSeconds: RETRY_AFTER_SECONDS,
-    outcome: 'unknown',
-  });
 }
 
 /** A row that others refer to is deleted only with its database or namespace: by another process, before this write. */

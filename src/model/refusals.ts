@@ -8,6 +8,23 @@ import type { NamespacePath } from './identifier.ts';
 
 /** Refusals of several modules. Hidden and missing objects get the same message. */
 
+export function catalogUnavailable(cause: unknown): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'The catalog is not available at the moment.', {
+    cause,
+    retryAfterSeconds: 1,
+  });
+}
+
+/** Of a change that nothing resolves: it may have been made; or it is, and a power loss may undo it. */
+export function changeInDoubt(cause: unknown): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'It is not known whether the change was made.', {
+    hint: 'Check before you send the request again.',
+    cause,
+    retryAfterSeconds: 1,
+    outcome: 'unknown',
+  });
+}
+
 export function databaseNotFound(name: string): ServiceError {
   return new ServiceError('DatabaseNotFound', `The database ${quoteForMessage(name)} was not found.`);
 }

@@ -9,7 +9,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { removeVersions } from './background-work.ts';
 import { readExpectation, toCommit, toEntry, toReplayed } from './journal-entries.ts';
 import { prepareUndo } from './recovery/undo-commits.ts';
-import { asServiceError, inDoubt, isClearRefusal, requireNoView } from './refusals.ts';
+import { inDoubt, isClearRefusal, refuse, requireNoView } from './refusals.ts';
 import type { FailedWrite, Fields, JournaledWrite, SucceededWrite, WriteRequest, WriteResult } from './write.ts';
 import { beginEntries, noteLoss, runReplayable } from './shared-steps.ts';
 import type { PipelineParts } from './shared-steps.ts';
@@ -390,8 +390,4 @@ function toTarget({ table, branch }: Pick<BatchedVersion, 'table' | 'branch'>) {
 function ignoreMissing(error: unknown): undefined {
   if (!(error instanceof ServiceError) || error.kind !== 'TableNotFound') throw error;
   return undefined;
-}
-
-function refuse(error: unknown): FailedWrite {
-  return { kind: 'refused', error: asServiceError(error) };
 }

@@ -5,7 +5,7 @@ import type { SyncScope } from '../storage/storage.ts';
 import { toCommit, toEntry, toReplayed } from './journal-entries.ts';
 import { prepareUndo } from './recovery/undo-commits.ts';
 import { findFault } from './recovery/verify.ts';
-import { asServiceError, inDoubt, isClearRefusal } from './refusals.ts';
+import { asServiceError, inDoubt, isClearRefusal, refuse } from './refusals.ts';
 import type { FailedWrite, JournaledWrite, MultiCommitWrite, SucceededWrite, WriteResult } from './write.ts';
 import { beginEntries, noteLoss, requireExpectedVersion, runReplayable, toSuccess } from './shared-steps.ts';
 import type { PipelineParts } from './shared-steps.ts';
@@ -90,7 +90,7 @@ export class MultiCommitPipeline {
           inDoubtWrites.add([entry]);
           return { kind: 'in-doubt', error: asServiceError(error) };
         }
-        const failed = { kind: 'refused', error: asServiceError(error) } as const;
+        const failed = refuse(error);
         // Until it is known whether the record was written, the write is in doubt, not refused.
         const early: FailedWrite = phase === 'recording' ? { kind: 'in-doubt', error: inDoubt(error) } : failed;
         const mayArrive = phase === 'committing' && !isClearRefusal(error);

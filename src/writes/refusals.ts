@@ -1,6 +1,7 @@
 import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { isView } from '../model/derived/view.ts';
-import type { JournaledWrite } from './write.ts';
+import { catalogUnavailable, changeInDoubt } from '../model/refusals.ts';
+import type { FailedWrite, JournaledWrite } from './write.ts';
 
 /** The engine or the service refused the write, and nothing was committed. A timeout is no clear refusal. */
 export function isClearRefusal(error: unknown): boolean {
@@ -10,6 +11,10 @@ export function isClearRefusal(error: unknown): boolean {
 export function asServiceError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   return new ServiceError('Internal', 'The server failed.', { cause: error });
+}
+
+export function refuse(error: unknown): FailedWrite {
+  return { kind: 'refused', error: asServiceError(error) };
 }
 
 /** The write may have been applied. The service finds out, and answers the same request when it knows. */
@@ -28,25 +33,12 @@ export function inDoubt(cause: unknown): ServiceError {
  */
 export function orInDoubt(error: unknown): unknown {
   const isConflict = error instanceof ServiceError && error.kind === 'ConcurrentModification';
-  return isConflict || isClearRefusal(error) ? error : changeUnknown(error);
-}
-
-export function changeUnknown(cause: unknown): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'It is not known whether the change was made.', {
-    hint: 'Check before you send the request again.',
-    cause,
-    retryAfterSeconds: 1,
-    outcome: 'unknown',
-  });
+  return isConflict || isClearRefusal(error) ? error : changeInDoubt(error);
 }
 
 /** Where the catalog does not know whether its transaction was committed: nothing was written to the table yet. */
 export function notBegun(cause: unknown): unknown {
-  if (!(cause instanceof ServiceError) || cause.outcome !== 'unknown') return cause;
-  return new ServiceError('ServiceUnavailable', 'The catalog is not available at the moment.', {
-    cause,
-    retryAfterSeconds: 1,
-  });
+  return cause instanceof ServiceError && cause.outcome === 'unknown' ? catalogUnavailable(cause) : cause;
 }
 
 /** The storage has taken the data of a commit and cut it short, or lost it. The commit was taken back. */

@@ -10,7 +10,7 @@ import type { Responses } from './idempotency/responses.ts';
 import type { WriteQueues } from './queue/write-queues.ts';
 import type { InDoubtWrites } from './recovery/in-doubt-writes.ts';
 import type { VerifyParts } from './recovery/verify.ts';
-import { asServiceError, notBegun, requireNoView } from './refusals.ts';
+import { notBegun, refuse, requireNoView } from './refusals.ts';
 import type { JournaledWrite, OnBatch, OnCommit, OnWriteStep, SucceededWrite, WriteResult } from './write.ts';
 
 /** Steps that writes of one commit, of several commits and of several tables share. */
@@ -57,7 +57,7 @@ export async function runReplayable(
       return enqueue();
     });
   } catch (error) {
-    return { kind: 'refused', error: asServiceError(error) };
+    return refuse(error);
   }
 }
 

@@ -7,7 +7,7 @@ import { readExpectation, toCommit, toEntry } from './journal-entries.ts';
 import { BatchMember, prepareBatch, takeBatch } from './queue/batch.ts';
 import type { Batch } from './queue/batch.ts';
 import { findFault, rebuildFields, findOrFenceCommit } from './recovery/verify.ts';
-import { asServiceError, inDoubt, isClearRefusal } from './refusals.ts';
+import { asServiceError, inDoubt, isClearRefusal, refuse } from './refusals.ts';
 import { beginEntries, noteLoss, requireExpectedVersion, runReplayable, toSuccess } from './shared-steps.ts';
 import type { PipelineParts } from './shared-steps.ts';
 import type { FailedWrite, Fields, TableWrite, WriteResult } from './write.ts';
@@ -134,7 +134,10 @@ export class WritePipeline {
         }
       }
     } catch (error) {
-      if (entries === undefined) return refuse(error, scope);
+      if (entries === undefined) {
+        scope?.end();
+        return refuse(error);
+      }
       noteLoss(this.#parts, write, error);
       const isRefused = isClearRefusal(error) || engine.isConflict(error) || error instanceof NotOwner;
       return isRefused ? this.#abort({ entries, scope }, error) : this.#verify(target, { entries, scope }, error);
@@ -207,7 +210,8 @@ export class WritePipeline {
 
   #abort({ entries, scope }: PendingBatch, error: unknown): FailedWrite {
     this.#parts.responses.abort(entries.map(({ id }) => id));
-    return refuse(error, scope);
+    scope?.end();
+    return refuse(error);
   }
 
   #leaveInDoubt({ entries, scope }: PendingBatch, error: unknown): FailedWrite {
@@ -295,11 +299,6 @@ const MISSING: OpenTable = {
   moved: () => {},
   forget: () => {},
 };
-
-function refuse(error: unknown, scope?: SyncScope): FailedWrite {
-  scope?.end();
-  return { kind: 'refused', error: asServiceError(error) };
-}
 
 function at<Item>(items: readonly Item[], index: number): Item {
   const item = items[index];

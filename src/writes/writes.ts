@@ -7,6 +7,7 @@ import type { LocateOptions, Owner } from '../coordination/coordination.ts';
 import type { WriteOutcome } from '../engine/engine.ts';
 import { NotOwner } from '../errors/service-error.ts';
 import type { Limits } from '../model/limits.ts';
+import { changeInDoubt } from '../model/refusals.ts';
 import type { TableLocation, TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { BackgroundWork, removeVersions, runSynced } from './background-work.ts';
@@ -21,7 +22,7 @@ import { WriteQueues } from './queue/write-queues.ts';
 import { Fences } from './recovery/fences.ts';
 import { InDoubtWrites } from './recovery/in-doubt-writes.ts';
 import { findFault } from './recovery/verify.ts';
-import { changeUnknown, orInDoubt } from './refusals.ts';
+import { orInDoubt } from './refusals.ts';
 import { Inserts } from './uploads/inserts.ts';
 import type { RowsWrite, WholeWrite } from './uploads/inserts.ts';
 import { Spool } from './uploads/spool.ts';
@@ -260,7 +261,7 @@ export class Writes {
       });
       // A new owner may already have removed what the change depends on.
       await confirm().catch((error: unknown) => {
-        throw changeUnknown(error);
+        throw changeInDoubt(error);
       });
       return value;
     });

@@ -1,7 +1,8 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { ServiceError } from '../../errors/service-error.ts';
-import { belongingRemoved, catalogFailed, catalogUnavailable } from '../errors.ts';
+import { catalogUnavailable } from '../../model/refusals.ts';
+import { belongingRemoved, catalogFailed } from '../errors.ts';
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html: serialization, deadlock, lock timeout. */
 const CONFLICT_CODES: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);

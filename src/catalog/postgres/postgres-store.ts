@@ -1,6 +1,7 @@
 import { PostgresDialect, sql as expression } from 'kysely';
 import pg from 'pg';
-import { changeInDoubt, requireStorableText } from '../errors.ts';
+import { changeInDoubt } from '../../model/refusals.ts';
+import { requireStorableText } from '../errors.ts';
 import { createSql } from '../store.ts';
 import type { CatalogStore, Sql } from '../store.ts';
 import { explainUnreachable, isRefusedStatement, isUnsent, retryWhileAway } from './errors.ts';

@@ -4,7 +4,7 @@ import { open } from 'node:fs/promises';
 import { dirname } from 'node:path';
 import Database from 'libsql';
 import AsyncDatabase from 'libsql/promise';
-import { catalogUnavailable } from '../errors.ts';
+import { catalogUnavailable } from '../../model/refusals.ts';
 import { mayLackSpace, retryWhileBusy } from './errors.ts';
 
 /**

@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../errors/service-error.ts';
-import { belongingRemoved, catalogFailed, catalogFull, catalogUnavailable } from '../errors.ts';
+import { catalogUnavailable } from '../../model/refusals.ts';
+import { belongingRemoved, catalogFailed, catalogFull } from '../errors.ts';
 
 /**
  * Primary result codes (https://www.sqlite.org/rescode.html) of faults that pass, or that an administrator can fix: PERM,

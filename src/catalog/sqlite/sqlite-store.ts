@@ -2,11 +2,11 @@ import { resolve } from 'node:path';
 import { sql as expression } from 'kysely';
 import type Database from 'libsql';
 import pLimit from 'p-limit';
+import { catalogUnavailable, changeInDoubt } from '../../model/refusals.ts';
 import type { CatalogStore, Sql, TransactionOptions } from '../store.ts';
 import { connect, disconnect } from './connections.ts';
 import type { Connections } from './connections.ts';
 import { createSqliteSql } from './driver.ts';
-import { catalogUnavailable, changeInDoubt } from '../errors.ts';
 import { retryWhileBusy } from './errors.ts';
 import { LogIndex, WriteAheadLog } from './write-ahead-log.ts';
 

@@ -1,7 +1,7 @@
 import { openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
-import { catalogUnavailable } from '../errors.ts';
+import { catalogUnavailable } from '../../model/refusals.ts';
 
 /**
  * Makes commits durable by syncing SQLite's write-ahead log, as `synchronous = full` would, but apart from the commit:
