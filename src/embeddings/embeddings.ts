@@ -1,6 +1,7 @@
 import { hash } from 'node:crypto';
 import { LRUCache } from 'lru-cache';
 import { ServiceError, invalidInput } from '../errors/service-error.ts';
+import { CallerCounts } from '../model/limits/caller-counts.ts';
 import type { EmbeddingLimits } from '../model/limits/integration-limits.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { ProviderFailure } from './embedding-provider.ts';
@@ -29,7 +30,7 @@ export class Embeddings {
   readonly #parts: EmbeddingsParts;
   readonly #cache: LRUCache<string, Float32Array> | undefined;
   readonly #calls = new Map<string, Promise<Float32Array>>();
-  readonly #callsOf = new Map<string, number>();
+  readonly #callsOf = new CallerCounts();
   readonly #closed = new AbortController();
   readonly #lookups = { hit: 0, miss: 0, shared: 0 };
 
@@ -68,7 +69,7 @@ export class Embeddings {
   /** Goes on when the caller leaves: others may wait for it, and the vector is kept. */
   #start(key: string, request: EmbeddingRequest, caller: string): Promise<Float32Array> {
     this.#requireCapacity(caller);
-    this.#count(caller, 1);
+    this.#callsOf.add(caller, 1);
     const call = this.#call(request)
       .then((vector) => {
         this.#cache?.set(key, vector);
@@ -76,7 +77,7 @@ export class Embeddings {
       })
       .finally(() => {
         this.#calls.delete(key);
-        this.#count(caller, -1);
+        this.#callsOf.add(caller, -1);
       });
     this.#calls.set(key, call);
     return call;
@@ -102,15 +103,9 @@ export class Embeddings {
   /** That of the caller first: one that has its share must not be told that the server is busy. */
   #requireCapacity(caller: string): void {
     const { callsMax, callsPerCallerMax } = this.#parts.limits;
-    const own = this.#callsOf.get(caller) ?? 0;
+    const own = this.#callsOf.of(caller);
     if (own >= callsPerCallerMax) throw busy(`${own} texts of this caller are being embedded.`);
     if (this.#calls.size >= callsMax) throw busy(`${this.#calls.size} texts are being embedded.`);
-  }
-
-  #count(caller: string, by: 1 | -1): void {
-    const own = (this.#callsOf.get(caller) ?? 0) + by;
-    if (own === 0) this.#callsOf.delete(caller);
-    else this.#callsOf.set(caller, own);
   }
 }
 

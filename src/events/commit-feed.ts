@@ -1,6 +1,8 @@
 import type { Catalog, TransactionRecord } from '../catalog/catalog.ts';
 import { ServiceError } from '../errors/service-error.ts';
+import { CallerCounts } from '../model/limits/caller-counts.ts';
 import type { EventLimits } from '../model/limits/integration-limits.ts';
+import { once } from '../model/time/once.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 
 export interface CommitFeedParts {
@@ -33,8 +35,7 @@ const GATHER_MILLISECONDS = 20;
  */
 export class CommitFeed {
   readonly #parts: CommitFeedParts;
-  readonly #perCaller = new Map<string, number>();
-  #listeners = 0;
+  readonly #listeners = new CallerCounts();
   /** Since the first listener: the newest commits, all those behind `#floor`. */
   #buffer: TransactionRecord[] = [];
   #floor: string | undefined;
@@ -52,7 +53,7 @@ export class CommitFeed {
   }
 
   get listeners(): number {
-    return this.#listeners;
+    return this.#listeners.total;
   }
 
   /** After that, listeners get nothing any more and end. */
@@ -69,11 +70,9 @@ export class CommitFeed {
   /** Counts a listener, until what it gives is called. */
   async listen(caller: string): Promise<() => void> {
     const { listenersMax, listenersPerCallerMax } = this.#parts.limits;
-    const own = this.#perCaller.get(caller) ?? 0;
-    if (this.#listeners >= listenersMax) throw tooMany(listenersMax, '');
-    if (own >= listenersPerCallerMax) throw tooMany(listenersPerCallerMax, ' of this caller');
-    this.#perCaller.set(caller, own + 1);
-    this.#listeners += 1;
+    if (this.#listeners.total >= listenersMax) throw tooMany(listenersMax, '');
+    if (this.#listeners.of(caller) >= listenersPerCallerMax) throw tooMany(listenersPerCallerMax, ' of this caller');
+    this.#listeners.add(caller, 1);
     const leave = once(() => this.#leave(caller));
     try {
       await (this.#starting ??= this.#start());
@@ -152,11 +151,8 @@ export class CommitFeed {
   }
 
   #leave(caller: string): void {
-    const own = (this.#perCaller.get(caller) ?? 1) - 1;
-    if (own === 0) this.#perCaller.delete(caller);
-    else this.#perCaller.set(caller, own);
-    this.#listeners -= 1;
-    if (this.#listeners === 0) this.#stop?.();
+    this.#listeners.add(caller, -1);
+    if (this.#listeners.total === 0) this.#stop?.();
   }
 
   async #readNew(): Promise<void> {
@@ -208,15 +204,6 @@ function firstBehind(records: readonly TransactionRecord[], after: string): numb
     else low = middle + 1;
   }
   return low;
-}
-
-function once(run: () => void): () => void {
-  let isDone = false;
-  return () => {
-    if (isDone) return;
-    isDone = true;
-    run();
-  };
 }
 
 function tooMany(max: number, of: string): ServiceError {

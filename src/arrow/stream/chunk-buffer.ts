@@ -1,3 +1,4 @@
+import { once } from '../../model/time/once.ts';
 import { createFooter, END_OF_STREAM, FILE_START, footerBytes } from '../format/footer.ts';
 import type { Block, SchemaMessage } from '../format/footer.ts';
 import type { ChunkMemory } from './buffer-pool.ts';
@@ -90,11 +91,7 @@ export class ChunkBuffer {
     const footer = createFooter({ schema, dictionaries, batches });
     await this.append(END_OF_STREAM, END_OF_STREAM.length + footer.length);
     await this.append(footer, footer.length);
-    let isReleased = false;
-    const release = (): void => {
-      if (!isReleased) this.abandon();
-      isReleased = true;
-    };
+    const release = once(() => this.abandon());
     const layout = { schema, batches, hasDictionaries: dictionaries.length > 0 };
     return { file: this.tail(this.#length), rows: this.#rows, batches: batches.length, layout, nullColumns, release };
   }

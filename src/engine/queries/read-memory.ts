@@ -1,5 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import type { QueryLimits } from '../../model/limits.ts';
+import { CallerCounts } from '../../model/limits/caller-counts.ts';
 import { SERVICE } from '../native/query-deadline.ts';
 import type { QueryTimeout } from '../native/query-deadline.ts';
 
@@ -32,11 +33,9 @@ const LARGE_BYTES = 64 * 1024 * 1024;
 export class ReadMemory {
   readonly limits: ReadMemoryLimits;
   readonly #residentBytes: () => number;
-  /** By caller; none is 0. */
-  readonly #used = new Map<string, number>();
+  readonly #usedBytes = new CallerCounts();
   /** In round-robin order; no list is empty. */
   readonly #waiting = new Map<string, Claim[]>();
-  #usedBytes = 0;
   #refused = 0;
 
   constructor(limits: ReadMemoryLimits, residentBytes = (): number => process.memoryUsage.rss()) {
@@ -45,7 +44,7 @@ export class ReadMemory {
   }
 
   get usedBytes(): number {
-    return this.#usedBytes;
+    return this.#usedBytes.total;
   }
 
   /** Reads that waited in vain, since the start. */
@@ -70,24 +69,20 @@ export class ReadMemory {
 
   /** Accounts for memory that is in use already, or no longer (negative). */
   add(caller: string, bytes: number): void {
-    this.#usedBytes += bytes;
-    const used = (this.#used.get(caller) ?? 0) + bytes;
-    if (used > 0) this.#used.set(caller, used);
-    else this.#used.delete(caller);
+    this.#usedBytes.add(caller, bytes);
     if (bytes < 0) this.#startWaiting();
   }
 
   /** A caller, or the service, without any other read gets what it asks for: it would never fit better. */
   #fits(caller: string, bytes: number): boolean {
     const { memoryBytesMax, memoryPerCallerBytesMax, residentBytesMax } = this.limits;
-    const used = this.#used.get(caller) ?? 0;
+    const used = this.#usedBytes.of(caller);
     if (caller === SERVICE) {
       if (used + bytes > memoryBytesMax * SERVICE_SHARE) return false;
     } else if (used > 0 && used + bytes > memoryPerCallerBytesMax) return false;
-    if (this.#usedBytes === 0) return true;
-    return (
-      this.#usedBytes + bytes <= memoryBytesMax && (bytes < LARGE_BYTES || this.#residentBytes() <= residentBytesMax)
-    );
+    const { total } = this.#usedBytes;
+    if (total === 0) return true;
+    return total + bytes <= memoryBytesMax && (bytes < LARGE_BYTES || this.#residentBytes() <= residentBytesMax);
   }
 
   async #wait(caller: string, bytes: number, signal: AbortSignal | undefined): Promise<void> {
@@ -140,7 +135,7 @@ export class ReadMemory {
   }
 
   #noMemory(caller: string): ServiceError {
-    const isOwn = (this.#used.get(caller) ?? 0) > this.#usedBytes / 2;
+    const isOwn = this.#usedBytes.of(caller) > this.#usedBytes.total / 2;
     const whose = isOwn ? 'Other queries of this caller' : 'Queries of other callers';
     return new ServiceError('ServiceUnavailable', `${whose} use the memory that this query needs.`, {
       hint: 'Try again after the time in Retry-After, send fewer queries at once, or request fewer rows or columns.',

@@ -1,6 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Permission } from '../../model/access.ts';
 import type { HttpLimits } from '../../model/limits.ts';
+import { once } from '../../model/time/once.ts';
 import type { Operation } from '../../operations/operation.ts';
 import { FairQueue } from './fair-queue.ts';
 import type { Waiting } from './fair-queue.ts';
@@ -90,17 +91,14 @@ export class AdmissionControl {
   #start(pool: SlotPool, caller: string): ReleaseSlot {
     const started = pool.start(caller);
     this.#running += 1;
-    let isReleased = false;
-    return () => {
-      if (isReleased) return;
-      isReleased = true;
+    return once(() => {
       pool.rate?.observe(this.#options.now(), started.at, pool);
       pool.end(caller, started);
       this.#running -= 1;
       this.#startWaiting();
       if (pool.waiting.length === 0) pool.fullSince = undefined;
       else this.#options.onFull?.(pool.work);
-    };
+    });
   }
 
   /** When the queue is full, the caller with most requests in it loses its newest. */

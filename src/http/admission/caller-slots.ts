@@ -1,5 +1,6 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { CallerCounts } from '../../model/limits/caller-counts.ts';
+import { once } from '../../model/time/once.ts';
 import { perCallerMax } from './admission-control.ts';
 import type { ReleaseSlot } from './admission-control.ts';
 
@@ -28,11 +29,7 @@ export class CallerSlots {
     if (own >= this.#perCallerMax) throw tooMany(`${own} requests of this caller to ${path}`);
     if (this.#running.total >= slotsMax) throw tooMany(`${slotsMax} requests to ${path}`);
     this.#running.add(caller, 1);
-    let isReleased = false;
-    return () => {
-      if (!isReleased) this.#running.add(caller, -1);
-      isReleased = true;
-    };
+    return once(() => this.#running.add(caller, -1));
   }
 }
 

@@ -1,7 +1,9 @@
 import type { ServerResponse } from 'node:http';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { Caller, Quota } from '../../model/access.ts';
+import { CallerCounts } from '../../model/limits/caller-counts.ts';
 import type { Database } from '../../model/table.ts';
+import { once } from '../../model/time/once.ts';
 import type { ReleaseSlot, WorkClass } from './admission-control.ts';
 import { RateLimit } from './rate-limit.ts';
 
@@ -49,7 +51,7 @@ export class QuotaControl {
   readonly #onRefusal: (refusal: QuotaRefusal) => void;
   readonly #rateLimit: RateLimit;
   /** Requests in flight, by subject and limit; only of subjects with such a quota. */
-  readonly #running = new Map<string, number>();
+  readonly #running = new CallerCounts();
 
   constructor({ requestsPerSecond, onRefusal = () => {}, rateLimit = new RateLimit() }: QuotaControlOptions) {
     this.#requestsPerSecond = requestsPerSecond;
@@ -116,21 +118,13 @@ export class QuotaControl {
     if (concurrency === undefined || slots === undefined) return undefined;
     const { name, what } = concurrency;
     const key = `${name} ${id}`;
-    const running = this.#running.get(key) ?? 0;
-    if (running >= slots) {
+    if (this.#running.of(key) >= slots) {
       this.#onRefusal({ quota: name, subject: policy });
       addHeaders(response, `"${policy}-${what}";q=${slots};qu="concurrent-requests"`, `"${policy}-${what}";r=0`);
       throw tooMany(policy, slots, what);
     }
-    this.#running.set(key, running + 1);
-    let isReleased = false;
-    return () => {
-      if (isReleased) return;
-      isReleased = true;
-      const left = (this.#running.get(key) ?? 1) - 1;
-      if (left > 0) this.#running.set(key, left);
-      else this.#running.delete(key);
-    };
+    this.#running.add(key, 1);
+    return once(() => this.#running.add(key, -1));
   }
 }
 
