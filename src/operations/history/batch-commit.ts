@@ -1,15 +1,6 @@
-import type { Static } from 'typebox';
-import type { BatchChanges, RecordedBatch } from '../../catalog/catalog.ts';
+import type { RecordedBatch } from '../../catalog/catalog.ts';
 import type { PublishedManifest } from '../../engine/engine.ts';
-import { invalidInput } from '../../errors/service-error.ts';
-import { guardTableProperties } from '../../guard/metadata.ts';
-import { authorize, isPermitted, isVisible } from '../../model/access.ts';
-import type { Permission } from '../../model/access.ts';
-import { belowPrefix, namespaceOf, quoteForMessage, toTablePath } from '../../model/identifier.ts';
-import type { TablePath } from '../../model/identifier.ts';
-import { namespaceNotFound, notPermitted, tableNotFound } from '../../model/refusals.ts';
 import { isManaged, locationUri } from '../../model/table.ts';
-import type { TableRecord } from '../../model/table.ts';
 import {
   BatchCommitBody,
   BatchCommitReply,
@@ -17,21 +8,18 @@ import {
   BatchCreateVersionsReply,
 } from '../../wire/history/batches.ts';
 import type { TableOperation } from '../../wire/history/batches.ts';
-import type { CreateVersionBody, DeleteVersionsBody } from '../../wire/history/versions.ts';
-import type { DeclareTableBody } from '../../wire/tables.ts';
-import type { BatchWrite, BatchedDeletion, BatchedVersion, Fields } from '../../writes/writes.ts';
+import type { BatchWrite, Fields } from '../../writes/writes.ts';
 import { defineDatabaseOperation, json, toShownPath } from '../operation.ts';
 import type { DatabaseRequest, Reply } from '../operation.ts';
 import type { Services } from '../services.ts';
 import { requireEntries } from '../shared/parameters.ts';
 import { orReport } from '../shared/record-commit.ts';
-import { readBranch } from '../shared/table-state.ts';
 import { requireSuccess, toFrame } from '../shared/write-reply.ts';
-import { checkDeclared, isOnlyDeclared } from '../tables/declared-tables.ts';
-import { readNewLocation } from '../tables/given-location.ts';
-import { vendCredentials, wantsCredentials } from '../tables/vend-credentials.ts';
-import { toVersionShape, toVersionWrite } from './managed-versions.ts';
-import { readRanges } from './versions.ts';
+import { isOnlyDeclared } from '../tables/declared-tables.ts';
+import { vendCredentials } from '../tables/vend-credentials.ts';
+import { BatchReader, readPath } from './batch-changes.ts';
+import type { Change } from './batch-changes.ts';
+import { toVersionShape } from './managed-versions.ts';
 
 export const batchCreateVersions = defineDatabaseOperation({
   id: 'batch_create_table_versions',
@@ -70,24 +58,7 @@ export const batchCommitTables = defineDatabaseOperation({
   },
 });
 
-type Declaration = BatchChanges['declarations'][number];
-
-/** One operation of a batch: exactly one of its changes is set. */
-interface Change {
-  readonly path: TablePath;
-  readonly version?: BatchedVersion & {
-    readonly metadata: CreateVersionBody['metadata'] | undefined;
-    readonly admit: () => Promise<void>;
-  };
-  readonly declaration?: Declaration;
-  readonly deregistered?: TableRecord;
-  readonly deletion?: BatchedDeletion;
-}
-
 type Result = Readonly<Partial<Record<keyof TableOperation, Fields>>>;
-
-/** Of the size quotas: to be ended, whatever happened. */
-type Ends = (() => Promise<void>)[];
 
 async function runBatch(
   request: DatabaseRequest,
@@ -95,11 +66,11 @@ async function runBatch(
   operations: readonly TableOperation[],
   toFields: (results: readonly Result[]) => Fields,
 ): Promise<Reply> {
-  const ends: Ends = [];
+  const reader = new BatchReader(request, services);
   let changes: readonly Change[] = [];
   try {
     const result = await services.writes.runBatch(request.write, async () => {
-      changes = await readChanges(request, services, operations, ends);
+      changes = await reader.read(operations);
       return toBatch(request, changes, (published, recorded) => {
         const results = toResults(request, changes, published, recorded);
         return { ...toFields(results), transaction_id: Object.values(results[0] ?? {})[0]?.['transaction_id'] };
@@ -110,7 +81,7 @@ async function runBatch(
     const body = await withCredentials(request, services, operations, success.fields);
     return { kind: 'object', body, ...toFrame(success) };
   } finally {
-    for (const end of ends) await end();
+    await reader.end();
   }
 }
 
@@ -138,127 +109,6 @@ async function withCredentials(
     return { declare_table: { ...declared, storage_options: storage_options ?? {} } };
   });
   return { ...fields, results: await Promise.all(vended) };
-}
-
-/** Everything that may refuse the batch before the tables' turn: all are found and permitted before the first is checked. */
-async function readChanges(
-  request: DatabaseRequest,
-  services: Services,
-  operations: readonly TableOperation[],
-  ends: Ends,
-): Promise<readonly Change[]> {
-  const changes: Change[] = [];
-  for (const [index, operation] of operations.entries()) {
-    changes.push(await readChange(request, services, operation, { index, ends }));
-  }
-  requireDistinct(changes);
-  for (const { version } of changes) {
-    if (version === undefined) continue;
-    await version.plan.check();
-    await version.admit();
-  }
-  return changes;
-}
-
-async function readChange(
-  request: DatabaseRequest,
-  services: Services,
-  operation: TableOperation,
-  { index, ends }: { readonly index: number; readonly ends: Ends },
-): Promise<Change> {
-  if (Object.keys(operation).length !== 1) {
-    throw invalidInput(`operations[${index}] must have exactly one member.`, 'Give one kind of operation per entry.');
-  }
-  if (operation.create_table_version !== undefined) {
-    return readVersion(request, services, operation.create_table_version, ends);
-  }
-  if (operation.declare_table !== undefined) return readDeclaration(request, services, operation.declare_table, ends);
-  if (operation.deregister_table !== undefined) {
-    const table = await requireTable(request, services, operation.deregister_table, 'manage');
-    return { path: table.path, deregistered: table };
-  }
-  return readDeletion(request, services, operation.delete_table_versions ?? { ranges: [] });
-}
-
-async function readVersion(
-  request: DatabaseRequest,
-  services: Services,
-  body: CreateVersionBody,
-  ends: Ends,
-): Promise<Change> {
-  const found = await requireTable(request, services, body, 'write');
-  const table = await checkDeclared(found, services);
-  const { plan, branch, growth, versionMetadata } = toVersionWrite({ table, body, write: request.write }, services);
-  const { caller, database } = request;
-  const sized = await services.sizeQuotas.begin({ caller, database, table, arrivedAt: performance.now() }, undefined);
-  if (sized !== undefined) ends.push(async () => sized.end());
-  // Branches count for no quota.
-  const admit = async (): Promise<void> => (branch === undefined ? sized?.admit(await growth()) : undefined);
-  const { metadata } = body;
-  return { path: table.path, version: { table, branch, plan, versionMetadata, metadata, admit } };
-}
-
-async function readDeletion(request: DatabaseRequest, services: Services, body: DeleteVersionsBody): Promise<Change> {
-  const table = await checkDeclared(await requireTable(request, services, body, 'manage'), services);
-  const ranges = readRanges(body, services.limits.http.pageSizeMax);
-  return { path: table.path, deletion: { table, branch: readBranch(body), ranges } };
-}
-
-async function readDeclaration(
-  request: DatabaseRequest,
-  services: Services,
-  body: Static<typeof DeclareTableBody>,
-  ends: Ends,
-): Promise<Change> {
-  const { database, caller, delimiter, prefix } = request;
-  const path = readPath(request, body);
-  const namespace = namespaceOf(path);
-  const isShown = isVisible(caller, database.name, namespace);
-  if (!isShown || (await services.catalog.namespaces.find(database.id, namespace)) === undefined) {
-    throw namespaceNotFound(namespace.slice(prefix.length), delimiter);
-  }
-  if (!isPermitted(caller, 'write', database.name, path)) throw notPermitted('write');
-  const { properties = {} } = body;
-  guardTableProperties(properties, services.limits.metadata);
-  wantsCredentials({ ...request, body }, services);
-  const location = body.location === undefined ? undefined : await readNewLocation(request, body.location, services);
-  const sized = await services.sizeQuotas.begin({ caller, database, path, arrivedAt: performance.now() }, undefined);
-  if (sized !== undefined) ends.push(async () => sized.end());
-  return { path, declaration: { databaseId: database.id, path, root: database.root, location, properties } };
-}
-
-/** Hidden and absent look the same; visible but not permitted is refused as such. */
-async function requireTable(
-  request: DatabaseRequest,
-  { catalog }: Services,
-  named: { readonly id?: string[] },
-  permission: Permission,
-): Promise<TableRecord> {
-  const { caller, database, delimiter } = request;
-  const path = readPath(request, named);
-  const decision = authorize(caller, permission, { database: database.name, path, kind: 'table' });
-  const table = decision === 'hidden' ? undefined : await catalog.tables.find(database.id, path);
-  if (table === undefined) throw tableNotFound(toShownPath(request, path), delimiter);
-  if (decision === 'forbidden') throw notPermitted(permission);
-  return table;
-}
-
-function readPath({ delimiter, prefix }: DatabaseRequest, { id }: { readonly id?: string[] }): TablePath {
-  if (id === undefined) throw invalidInput('An operation of the batch has no id.', 'Give the id of its table.');
-  return belowPrefix(prefix, toTablePath(id, delimiter));
-}
-
-/** Each table has one state that its readers keep until the batch is committed; versions may be deleted beside. */
-function requireDistinct(changes: readonly Change[]): void {
-  const seen = new Set<string>();
-  for (const { path, version, deletion } of changes) {
-    const keys = [deletion === undefined ? 'state' : undefined, version === undefined ? 'history' : undefined]
-      .filter((part) => part !== undefined)
-      .map((part) => JSON.stringify([part, path]));
-    if (keys.some((key) => seen.has(key)))
-      throw invalidInput(`The table ${quoteForMessage(path.at(-1) ?? '')} is in the batch twice.`);
-    for (const key of keys) seen.add(key);
-  }
 }
 
 function toBatch(
