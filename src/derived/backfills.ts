@@ -4,7 +4,7 @@ import { guardSql } from '../guard/sql/guard-sql.ts';
 import type { EnterPhase, Job, Jobs, NewJob, StartedJob } from '../jobs/jobs.ts';
 import type { EngineLimits, SqlLimits } from '../model/limits.ts';
 import type { GuardedSql } from '../model/query.ts';
-import { MAIN_BRANCH, locationKey } from '../model/table.ts';
+import { MAIN_BRANCH, branchKey } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { SizeQuotas, SizedWrite } from '../quotas/size-quotas.ts';
 import type { Writes } from '../writes/writes.ts';
@@ -171,7 +171,7 @@ function readRequest(table: TableRecord, { subject, id }: Job): BackfillRequest 
 }
 
 function toSubject({ table, column, where, branch, caller, requestId }: BackfillRequest): NewJob {
-  const place = `${locationKey(table.location)}\u0000${branch ?? ''}`;
+  const place = branchKey(table.location, branch);
   return {
     kind: KIND,
     isResumable: true,

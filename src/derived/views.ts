@@ -8,7 +8,7 @@ import { VIEW_STATE_PROPERTY, readViewDefinition, readViewState } from '../model
 import type { ViewDefinition, ViewState } from '../model/derived/view.ts';
 import type { Limits } from '../model/limits.ts';
 import { computedText } from '../model/schema.ts';
-import { locationKey, toTableState } from '../model/table.ts';
+import { branchKey, toTableState } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { SizeQuotas } from '../quotas/size-quotas.ts';
 import type { Writes } from '../writes/writes.ts';
@@ -206,7 +206,7 @@ function toSubject({ view, sourceVersion, isFull, caller, requestId }: RefreshRe
     table: view.path,
     tableId: view.id,
     caller,
-    exclusiveKey: `${locationKey(view.location)}\u0000`,
+    exclusiveKey: branchKey(view.location),
     sameAs: JSON.stringify([requestId, view.id, sourceVersion ?? null]),
     spec: { source_version: sourceVersion, full: isFull },
   };

@@ -3,7 +3,7 @@ import type { Catalog } from '../catalog/catalog.ts';
 import { NotOwner, ServiceError } from '../errors/service-error.ts';
 import type { Jobs, StartedJob } from '../jobs/jobs.ts';
 import { formatPath } from '../model/identifier.ts';
-import { isMaintenancePaused, isObjectRoot, locationKey, toTableState } from '../model/table.ts';
+import { branchKey, isMaintenancePaused, isObjectRoot, toTableState } from '../model/table.ts';
 import type { TableRecord } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Tuner } from '../tuning/tuner.ts';
@@ -217,7 +217,7 @@ export class Maintenance {
       tableId: id,
       caller,
       // Shared with the index builds of the table: a compaction and a build would undo each other's work.
-      exclusiveKey: `${locationKey(location)}\u0000`,
+      exclusiveKey: branchKey(location),
       sameAs: `maintenance ${id}`,
       spec: {},
     };

@@ -4,7 +4,7 @@ import { formatFieldPath, parseFieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import { readTextParameters } from '../../model/index-spec.ts';
 import type { IndexRequest } from '../../model/index-spec.ts';
-import { isObjectRoot, locationKey } from '../../model/table.ts';
+import { branchKey, isObjectRoot } from '../../model/table.ts';
 import type { IndexTuning } from '../../model/tuning/search-tuning.ts';
 import { CreateIndexBody, CreateIndexReply } from '../../wire/indexes.ts';
 import { defineTableOperation, json, objectReply } from '../operation.ts';
@@ -156,7 +156,7 @@ function toSubject(
     table: table.path,
     tableId: table.id,
     caller: caller.id,
-    exclusiveKey: `${locationKey(table.location)}\u0000${body.branch ?? ''}`,
+    exclusiveKey: branchKey(table.location, body.branch),
     // The LanceDB client retries a request that took too long with the same request id.
     sameAs: JSON.stringify([requestId, table.id, body.branch ?? null, index]),
     spec: {
