@@ -94,26 +94,23 @@ function* readMessages(file: Buffer): Generator<ResultMessage> {
  * body, unreferenced.
  */
 export function hideLastColumn(file: Buffer): Buffer {
-  for (const { header } of readMessages(file)) {
-    if (header.kind === HEADER_KIND.schema) shorten(header, 'fields', 1);
-    if (header.kind !== HEADER_KIND.recordBatch) continue;
-    shorten(header, 'nodes', 1);
-    // Validity and values.
-    shorten(header, 'buffers', 2);
-  }
-  shorten(readFooterSchema(file), 'fields', 1);
-  return file;
+  return hideColumn(file, shorten);
 }
 
 /** Removes the first column in the same way. */
 export function hideFirstColumn(file: Buffer): Buffer {
+  return hideColumn(file, dropFirst);
+}
+
+function hideColumn(file: Buffer, remove: typeof shorten): Buffer {
   for (const { header } of readMessages(file)) {
-    if (header.kind === HEADER_KIND.schema) dropFirst(header, 'fields', 1);
+    if (header.kind === HEADER_KIND.schema) remove(header, 'fields', 1);
     if (header.kind !== HEADER_KIND.recordBatch) continue;
-    dropFirst(header, 'nodes', 1);
-    dropFirst(header, 'buffers', 2);
+    remove(header, 'nodes', 1);
+    // Validity and values.
+    remove(header, 'buffers', 2);
   }
-  dropFirst(readFooterSchema(file), 'fields', 1);
+  remove(readFooterSchema(file), 'fields', 1);
   return file;
 }
 

@@ -85,11 +85,6 @@ export function countOf(count: number, noun: string): string {
   return `${formatCount(count)} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/** `1 row is`, `2,000 rows are`. */
-export function countIs(count: number, noun: string): string {
-  return `${countOf(count, noun)} ${count === 1 ? 'is' : 'are'}`;
-}
-
 /** `2026-01-31 12:00:00Z` */
 export function formatMoment(milliseconds: number): string {
   return `${new Date(milliseconds).toISOString().slice(0, 19).replace('T', ' ')}Z`;

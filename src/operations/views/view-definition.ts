@@ -5,7 +5,7 @@ import { sqlFieldReference } from '../../model/field-path.ts';
 import { checkNames, parseTablePath, toTablePath } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
 import type { Limits } from '../../model/limits.ts';
-import { parseStrictText } from '../../model/strict-json.ts';
+import { isObject, parseStrictText } from '../../model/strict-json.ts';
 import type { CreateViewBody } from '../../wire/views.ts';
 import { readSelect } from './select-text.ts';
 
@@ -95,8 +95,4 @@ function readRefresh({ auto_refresh: auto, refresh_seconds: seconds }: CreateVie
     throw invalidInput('The view has both auto_refresh and refresh_seconds.', 'Give only one of them.');
   const rule = { field: 'refresh_seconds', minimum: views.intervalSecondsMin, maximum: Number.MAX_SAFE_INTEGER };
   return { mode: 'schedule', seconds: requireInteger(seconds, rule) };
-}
-
-function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
 }

@@ -77,12 +77,6 @@ export function listIndexNames(operation: Message): readonly string[] {
   return operation.messages(NEW_INDEXES_FIELD).map((index) => index.text(INDEX.name));
 }
 
-/** The data files that fragments name, below the folder of the table. */
-export function listDataFilePaths(fragments: readonly Message[]): readonly string[] {
-  const files = fragments.flatMap((fragment) => fragment.messages(FRAGMENT.dataFiles));
-  return files.map((file) => `data/${file.text(DATA_FILE.path)}`);
-}
-
 /** Old engines record no size, and files of another base are not below the table. */
 function listDataFiles(fragments: readonly Message[]): readonly WrittenFile[] {
   return fragments
