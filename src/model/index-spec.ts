@@ -3,13 +3,18 @@ import type { DistanceType } from './query.ts';
 import { isObject, parseJson, withoutNulls } from './strict-json.ts';
 
 /** The index types that the service builds, named as both client families expect. */
-export const VECTOR_INDEX_TYPES = ['IVF_FLAT', 'IVF_PQ', 'IVF_RQ', 'IVF_HNSW_SQ', 'IVF_HNSW_PQ'] as const;
+const VECTOR_INDEX_TYPES = ['IVF_FLAT', 'IVF_PQ', 'IVF_RQ', 'IVF_HNSW_SQ', 'IVF_HNSW_PQ'] as const;
 export type VectorIndexType = (typeof VECTOR_INDEX_TYPES)[number];
 
-export const SCALAR_INDEX_TYPES = ['BTREE', 'BITMAP', 'LABEL_LIST', 'FM'] as const;
+const SCALAR_INDEX_TYPES = ['BTREE', 'BITMAP', 'LABEL_LIST', 'FM'] as const;
 type ScalarIndexType = (typeof SCALAR_INDEX_TYPES)[number];
 
-export type IndexType = VectorIndexType | ScalarIndexType | 'FTS';
+export const INDEX_TYPES = [...VECTOR_INDEX_TYPES, ...SCALAR_INDEX_TYPES, 'FTS'] as const;
+export type IndexType = (typeof INDEX_TYPES)[number];
+
+export function isVectorIndexType(type: string): type is VectorIndexType {
+  return VECTOR_INDEX_TYPES.some((each) => each === type);
+}
 
 /** How an index is built; the engine chooses what is `undefined`. */
 export type IndexSpec = VectorIndexSpec | ScalarIndexSpec | FullTextIndexSpec;

@@ -1,5 +1,6 @@
 import type { MetricUnit } from '../model/query.ts';
 import { formatCount } from '../model/value-text.ts';
+import type { MeasuredSearchContent } from '../wire/indexes.ts';
 
 export { formatCount } from '../model/value-text.ts';
 
@@ -34,6 +35,23 @@ export function formatShare(share: number): string {
 
 export function formatRows(count: number): string {
   return `${formatCount(count)} ${Math.round(count) === 1 ? 'row' : 'rows'}`;
+}
+
+/** With what a vector index is searched. */
+export function formatSearchSettings({
+  nprobes,
+  all_partitions: isAll,
+  exact,
+  refine_factor: refine,
+  ef,
+}: MeasuredSearchContent): string {
+  if (exact === true) return 'an exact search';
+  const words = [
+    isAll === true ? 'all partitions' : `nprobes ${nprobes ?? 'by default'}`,
+    ...(refine === undefined ? [] : [`refine_factor ${refine}`]),
+    ...(ef === undefined ? [] : [`ef ${ef}`]),
+  ];
+  return words.join(', ');
 }
 
 function scaled(value: number, scales: readonly (readonly [size: number, unit: string])[]): string {

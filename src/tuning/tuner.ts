@@ -2,8 +2,8 @@ import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine, SearchSample } from '../engine/engine.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { parseFieldPath, resolveField } from '../model/field-path.ts';
-import { VECTOR_INDEX_TYPES } from '../model/index-spec.ts';
-import type { IndexDescription, VectorIndexType } from '../model/index-spec.ts';
+import { isVectorIndexType } from '../model/index-spec.ts';
+import type { IndexDescription } from '../model/index-spec.ts';
 import { formatPath } from '../model/identifier.ts';
 import type { IndexLimits } from '../model/limits.ts';
 import type { TableRecord } from '../model/table.ts';
@@ -96,7 +96,7 @@ export class Tuner {
     if (this.#parts.limits.tuningSeconds === 0) return;
     const indexes = await this.#parts.engine.indexes.list({ ...table, branch: undefined, version: undefined });
     for (const index of indexes) {
-      if (!isVectorIndex(index.type) || !hasChanged(tunings, index)) continue;
+      if (!isVectorIndexType(index.type) || !hasChanged(tunings, index)) continue;
       await this.tune(table, { index: index.name, buildMilliseconds });
     }
   }
@@ -184,7 +184,7 @@ export function countQueries(milliseconds: number): number {
 async function measureClasses(sample: SearchSample, target: number, until: number): Promise<readonly TunedClass[]> {
   const { type } = sample.index;
   const classes: TunedClass[] = [];
-  if (!isVectorIndex(type)) return classes;
+  if (!isVectorIndexType(type)) return classes;
   const goal = toRecallGoal({ indexType: type }, target);
   let start = START;
   // Half a measurement would be worse than a late one.
@@ -214,10 +214,6 @@ function toExact({ exactMilliseconds }: SearchSample, tried: readonly MeasuredSe
 }
 
 const EXACT_FACTOR_MAX = 4;
-
-function isVectorIndex(type: string): type is VectorIndexType {
-  return VECTOR_INDEX_TYPES.some((each) => each === type);
-}
 
 function hasChanged(tunings: readonly IndexTuning[], { name, indexedRows = 0 }: IndexDescription): boolean {
   const tuning = findTuning(tunings, name, undefined);

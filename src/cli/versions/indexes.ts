@@ -1,7 +1,8 @@
 import { defined } from '../../client/api-client.ts';
 import { dropIndex, indexStats, listIndexes, startIndex } from '../../client/tables.ts';
-import { formatBytes, formatCount, formatShare } from '../../plans/format-figure.ts';
-import type { CreateIndexBody, IndexSearch, IndexStatsReply, MeasuredSearchContent } from '../../wire/indexes.ts';
+import { INDEX_TYPES } from '../../model/index-spec.ts';
+import { formatBytes, formatCount, formatSearchSettings, formatShare } from '../../plans/format-figure.ts';
+import type { CreateIndexBody, IndexSearch, IndexStatsReply } from '../../wire/indexes.ts';
 import { defineTableCommand } from '../client-command.ts';
 import { EXIT } from '../command.ts';
 import type { Command } from '../command.ts';
@@ -13,7 +14,7 @@ import { drawPairs } from '../show/draw-table.ts';
 import type { Pair } from '../show/draw-table.ts';
 import { countOf } from '../show/text.ts';
 
-const TYPES = 'IVF_FLAT, IVF_PQ, IVF_RQ, IVF_HNSW_SQ, IVF_HNSW_PQ, BTREE, BITMAP, LABEL_LIST, FM or FTS';
+const TYPES = INDEX_TYPES.join(', ').replace(/, (\w+)$/, ' or $1');
 
 const CREATE_OPTIONS: readonly Option[] = [
   { name: 'type', value: 'TYPE', help: `${TYPES} (default: chosen by the server)` },
@@ -128,37 +129,24 @@ const UNMEASURED = 'Recall is not measured: that needs at least 1,000 rows, and 
 function describeSearch({ index_type: type, search }: Pick<IndexStatsReply, 'index_type' | 'search'>): string {
   if (search === undefined) return type.startsWith('IVF_') ? UNMEASURED : '';
   const advice = search.advice === undefined ? '' : `${search.advice}\n`;
-  return `Searches find ${formatShare(search.recall)} of the true neighbours with ${parametersOf(search)}.\n${advice}`;
+  return `Searches find ${formatShare(search.recall)} of the true neighbours with ${formatSearchSettings(search)}.\n${advice}`;
 }
 
 function searchPairs({ advice, filtered, ...search }: IndexSearch): Pair[] {
   return [
     [
       'recall',
-      `${formatShare(search.recall)} with ${parametersOf(search)} (target ${formatShare(search.recall_target)})`,
+      `${formatShare(search.recall)} with ${formatSearchSettings(search)} (target ${formatShare(search.recall_target)})`,
     ],
     ...filtered.map((each): Pair => {
-      return [`with a ${formatShare(each.share)} filter`, `${formatShare(each.recall)} with ${parametersOf(each)}`];
+      return [
+        `with a ${formatShare(each.share)} filter`,
+        `${formatShare(each.recall)} with ${formatSearchSettings(each)}`,
+      ];
     }),
     ['measured', search.tuned_at],
     ...(advice === undefined ? [] : [['advice', advice] as Pair]),
   ];
-}
-
-function parametersOf({
-  nprobes,
-  all_partitions: isAll,
-  exact,
-  refine_factor: refine,
-  ef,
-}: MeasuredSearchContent): string {
-  if (exact === true) return 'an exact search';
-  const words = [
-    isAll === true ? 'all partitions' : `nprobes ${nprobes ?? 'by default'}`,
-    ...(refine === undefined ? [] : [`refine_factor ${refine}`]),
-    ...(ef === undefined ? [] : [`ef ${ef}`]),
-  ];
-  return words.join(', ');
 }
 
 function readIndex(given: Given, column: string): CreateIndexBody {

@@ -1,4 +1,4 @@
-import { SCALAR_INDEX_TYPES, VECTOR_INDEX_TYPES } from '../../model/index-spec.ts';
+import { INDEX_TYPES } from '../../model/index-spec.ts';
 import type { IndexDescription, IndexSpec, IndexStatistics, VectorIndexSpec } from '../../model/index-spec.ts';
 import type { EngineRelease } from '../native/engine-release.ts';
 import type { NativeIndex, NativeIndexConfig, NativeIndexFactory, NativeIndexStatistics } from '../native/native.ts';
@@ -73,7 +73,7 @@ function toIndexType(type: string): string {
 }
 
 /** Also those that the service does not build. */
-const TYPE_NAMES = [...VECTOR_INDEX_TYPES, ...SCALAR_INDEX_TYPES, 'FTS', 'IVF_SQ', 'IVF_HNSW_FLAT'];
+const TYPE_NAMES = [...INDEX_TYPES, 'IVF_SQ', 'IVF_HNSW_FLAT'];
 
 const TYPES: ReadonlyMap<string, string> = new Map([
   ...TYPE_NAMES.map((type) => [type.replaceAll('_', ''), type] as const),

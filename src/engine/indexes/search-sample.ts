@@ -2,7 +2,7 @@ import { writeValues } from '../../arrow/results/json-rows.ts';
 import { readResultFile } from '../../arrow/results/result-file.ts';
 import { readResultSchema } from '../../arrow/schema/schema-reader.ts';
 import { parseFieldPath, resolveField } from '../../model/field-path.ts';
-import { VECTOR_INDEX_TYPES } from '../../model/index-spec.ts';
+import { isVectorIndexType } from '../../model/index-spec.ts';
 import type { IndexDescription } from '../../model/index-spec.ts';
 import { DISTANCE_TYPES } from '../../model/query.ts';
 import type { DistanceType, GuardedSql, Query } from '../../model/query.ts';
@@ -125,7 +125,7 @@ async function findVectorIndex(native: NativeTable, name: string): Promise<Index
 }
 
 export function isVectorIndex({ type, columns }: IndexDescription): boolean {
-  return VECTOR_INDEX_TYPES.some((each) => each === type) && columns.length === 1;
+  return isVectorIndexType(type) && columns.length === 1;
 }
 
 export async function findDistance(native: NativeTable, { name }: IndexDescription): Promise<DistanceType | undefined> {

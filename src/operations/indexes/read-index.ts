@@ -7,10 +7,10 @@ import {
   BLOCK_SIZES,
   FULL_TEXT_LANGUAGES,
   FULL_TEXT_TOKENIZERS,
+  INDEX_TYPES,
   NGRAM_PARAMETERS,
   TEXT_PARAMETERS,
-  SCALAR_INDEX_TYPES,
-  VECTOR_INDEX_TYPES,
+  isVectorIndexType,
 } from '../../model/index-spec.ts';
 import type {
   BlockSize,
@@ -35,7 +35,7 @@ type CreateIndexRequest = Pick<TableRequest<NamedIndexBody>, 'body' | 'dialect'>
 export function readIndexRequest({ body, dialect }: CreateIndexRequest, kinds: IndexKinds, limits: IndexLimits) {
   const column = parseFieldPath(body.column);
   const type = readIndexType(body.index_type);
-  if (kinds === 'scalar' && isVectorType(type)) {
+  if (kinds === 'scalar' && isVectorIndexType(type)) {
     throw invalidInput(`index_type is ${type}, which is not a scalar index.`, 'Use create_index for vector indexes.');
   }
   if (dialect === 'lance') refuseForeignParameters(body, type);
@@ -52,7 +52,7 @@ export function toIndexName({ name: given, column }: Pick<CreateIndexBody, 'name
 
 function readSpec(body: CreateIndexBody, type: IndexType, limits: IndexLimits): IndexSpec {
   if (type === 'FTS') return readFullText(body, limits);
-  return isVectorType(type) ? readVector(body, type, limits) : { kind: 'scalar', type };
+  return isVectorIndexType(type) ? readVector(body, type, limits) : { kind: 'scalar', type };
 }
 
 function readVector(body: CreateIndexBody, type: VectorIndexType, limits: IndexLimits): VectorIndexSpec {
@@ -224,11 +224,9 @@ function refuseForeignParameters(body: CreateIndexBody, type: IndexType): void {
   throw invalidInput(`${foreign} is not a parameter of ${type} indexes.`, hint);
 }
 
-const OFFERED: readonly IndexType[] = [...VECTOR_INDEX_TYPES, ...SCALAR_INDEX_TYPES, 'FTS'];
-
 /** Also in CamelCase, and with or without underscores. */
 const SYNONYMS: ReadonlyMap<string, IndexType> = new Map([
-  ...OFFERED.map((type) => [plain(type), type] as const),
+  ...INDEX_TYPES.map((type) => [plain(type), type] as const),
   ['INVERTED', 'FTS'],
   ['FMINDEX', 'FM'],
   ['HNSWSQ', 'IVF_HNSW_SQ'],
@@ -241,15 +239,11 @@ const NOT_OFFERED: ReadonlySet<string> = new Set(['IVFSQ', 'IVFHNSWFLAT', 'NGRAM
 function readIndexType(text: string): IndexType {
   const type = SYNONYMS.get(plain(text));
   if (type !== undefined) return type;
-  const hint = `Use one of ${OFFERED.join(', ')}.`;
+  const hint = `Use one of ${INDEX_TYPES.join(', ')}.`;
   if (NOT_OFFERED.has(plain(text))) {
     throw new ServiceError('Unsupported', `Indexes of type ${quoteForMessage(text)} are not offered.`, { hint });
   }
   throw unknownWord('index_type', text, hint);
-}
-
-function isVectorType(type: IndexType): type is VectorIndexType {
-  return VECTOR_INDEX_TYPES.some((each) => each === type);
 }
 
 /** Beside what is offered here, the LanceDB client knows some types that other writers build. */

@@ -1,3 +1,5 @@
+import { isVectorIndexType } from '../../model/index-spec.ts';
+import type { VectorIndexType } from '../../model/index-spec.ts';
 import { ALL_PROBES, chooseMeasured, toRecallGoal } from '../../model/tuning/search-tuning.ts';
 import type { IndexTuning, MeasuredSearch, TunedClass } from '../../model/tuning/search-tuning.ts';
 import type { IndexSearch, MeasuredSearchContent } from '../../wire/indexes.ts';
@@ -50,10 +52,10 @@ function findAdvice(tuning: IndexTuning): string | undefined {
     settings.isExact === true
       ? `Searches${filter} compare every row, because the index does not find ${wanted} of the exact neighbours.`
       : `Searches${filter} find ${Math.round(recall * 100)}% of the exact neighbours; the target is ${wanted}.`;
-  return `${fact} ${REMEDIES[indexType] ?? 'Build the index again with another type.'}`;
+  return `${fact} ${isVectorIndexType(indexType) ? REMEDIES[indexType] : 'Build the index again with another type.'}`;
 }
 
-const REMEDIES: Readonly<Record<string, string>> = {
+const REMEDIES: Readonly<Record<VectorIndexType, string>> = {
   IVF_FLAT: 'Rebuild the index with fewer partitions (num_partitions).',
   IVF_PQ: 'Rebuild the index with more sub-vectors (num_sub_vectors), or as IVF_HNSW_SQ.',
   IVF_RQ: 'Rebuild the index with more bits (num_bits), or as IVF_HNSW_SQ.',

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { dropIndex, listIndexes } from '../../../../src/client/tables.ts';
-import { formatShare } from '../../../../src/plans/format-figure.ts';
+import { formatSearchSettings, formatShare } from '../../../../src/plans/format-figure.ts';
 import type { IndexContent, IndexSearch } from '../../../../src/wire/indexes.ts';
 import { useClient } from '../../api.ts';
 import { Button } from '../../parts/button.tsx';
@@ -145,7 +145,7 @@ function MeasuredSearch({ name, search }: MeasuredSearchProps): JSX.Element {
     <div>
       <Meter label={`Recall of ${name}`} share={recall} kind={recall >= target ? 'good' : 'warn'} />
       <p class="hint">
-        {formatShare(recall)} recall with {parametersOf(search)}
+        {formatShare(recall)} recall with {formatSearchSettings(search)}
         {narrowest === undefined
           ? ''
           : `; ${formatShare(narrowest.recall)} when ${formatShare(narrowest.share)} of the rows pass a filter`}
@@ -153,14 +153,4 @@ function MeasuredSearch({ name, search }: MeasuredSearchProps): JSX.Element {
       {advice === undefined ? null : <p class="hint">{advice}</p>}
     </div>
   );
-}
-
-function parametersOf({ nprobes, all_partitions: isAll, exact, refine_factor: refine, ef }: IndexSearch): string {
-  if (exact === true) return 'an exact search';
-  const words = [
-    isAll === true ? 'all partitions' : `nprobes ${nprobes ?? 'automatic'}`,
-    ...(refine === undefined ? [] : [`refine_factor ${refine}`]),
-    ...(ef === undefined ? [] : [`ef ${ef}`]),
-  ];
-  return words.join(', ');
 }
