@@ -126,10 +126,14 @@ export class KeySet {
 
   #unavailable(): ServiceError {
     const cooledAt = this.#attemptedAt + this.#times.keySetCooldownSeconds * 1000;
-    return new ServiceError('ServiceUnavailable', 'The access token cannot be verified: the keys of its issuer are not available.', {
-      hint: 'Try again later.',
-      retryAfterSeconds: Math.max(1, Math.ceil((cooledAt - this.#clock()) / 1000)),
-      cause: this.#failure,
-    });
+    return new ServiceError(
+      'ServiceUnavailable',
+      'The access token cannot be verified: the keys of its issuer are not available.',
+      {
+        hint: 'Try again later.',
+        retryAfterSeconds: Math.max(1, Math.ceil((cooledAt - this.#clock()) / 1000)),
+        cause: this.#failure,
+      },
+    );
   }
 }
