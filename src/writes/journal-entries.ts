@@ -62,8 +62,9 @@ export function toCommit(write: JournaledWrite, entry: NewEntry, version: number
   };
 }
 
+/** Older entries and those of catalog transactions have none. */
 export function readExpectation({ expected }: Pick<JournalEntry, 'expected'>): Expectation {
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only `toEntry` writes it; older entries have none.
+  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only `toEntry` writes it.
   return { kinds: [], rule: { from: 'nothing' }, ...(JSON.parse(expected) as Partial<Expectation>) };
 }
 
