@@ -6,6 +6,7 @@ import { SIZE_LIMITS, limitsSize } from '../model/access.ts';
 import type { Caller, Quota, SizeLimit } from '../model/access.ts';
 import type { TablePath } from '../model/identifier.ts';
 import type { Database, TableRecord } from '../model/table.ts';
+import { SerialRuns } from '../model/time/serial-runs.ts';
 import { formatCount } from '../model/value-text.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Growth } from '../writes/writes.ts';
@@ -63,8 +64,8 @@ export class SizeQuotas {
   readonly #parts: SizeQuotasParts;
   readonly #reserved = new Map<string, Sizes>();
   readonly #measuring = new Map<string, Promise<void>>();
-  /** The last measurement of each table that is being measured: they run one after the other. */
-  readonly #tables = new Map<string, Promise<unknown>>();
+  /** Of each table. */
+  readonly #measurements = new SerialRuns();
   #checks: Promise<unknown> = Promise.resolve();
 
   constructor(parts: SizeQuotasParts) {
@@ -211,21 +212,13 @@ export class SizeQuotas {
   /** The latest version in the storage: the one that the request found may be older than what it has written. */
   async #measure({ id, location }: TableRecord, onStored?: () => void): Promise<void> {
     const { catalog, engine } = this.#parts;
-    const before = this.#tables.get(id);
-    const measured = (async (): Promise<void> => {
-      await before?.catch(() => {});
+    await this.#measurements.run(id, async () => {
       const { version, ...size } = await engine.versions.size({ location, branch: undefined, version: undefined });
       await this.#exclusive(async () => {
         await catalog.sizes.set(id, size, version);
         onStored?.();
       });
-    })();
-    this.#tables.set(id, measured);
-    try {
-      await measured;
-    } finally {
-      if (this.#tables.get(id) === measured) this.#tables.delete(id);
-    }
+    });
   }
 
   /** One pass at a time for each subject; a pass goes on when the wait for it has ended. */

@@ -9,6 +9,7 @@ import { NotOwner } from '../errors/service-error.ts';
 import type { Limits } from '../model/limits.ts';
 import { changeInDoubt } from '../model/refusals.ts';
 import type { TableLocation, TableRecord } from '../model/table.ts';
+import { SerialRuns } from '../model/time/serial-runs.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { BackgroundWork, removeVersions, runSynced } from './background-work.ts';
 import { BatchCommits } from './batch-commit.ts';
@@ -88,7 +89,7 @@ export class Writes {
   readonly #inserts: Inserts;
   readonly #spool: Spool;
   readonly #expiry: NodeJS.Timeout;
-  readonly #turns = new Map<string, Promise<unknown>>();
+  readonly #serialRuns = new SerialRuns();
 
   private constructor(settings: WritesSettings, spool: Spool) {
     const { engine, catalog, onStep = () => {}, now } = settings;
@@ -176,18 +177,8 @@ export class Writes {
   }
 
   /** Runs one at a time for each table: writes that are checked against what those before them have recorded. */
-  async inTurn<Value>(tableId: string, run: () => Promise<Value>): Promise<Value> {
-    const before = this.#turns.get(tableId);
-    const turn = (async () => {
-      await before?.catch(() => {});
-      return run();
-    })();
-    this.#turns.set(tableId, turn);
-    try {
-      return await turn;
-    } finally {
-      if (this.#turns.get(tableId) === turn) this.#turns.delete(tableId);
-    }
+  async serialize<Value>(tableId: string, run: () => Promise<Value>): Promise<Value> {
+    return this.#serialRuns.run(tableId, run);
   }
 
   /** A write of several commits, visible all at once. */

@@ -2,6 +2,7 @@ import { openSync, readSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import type { FileHandle } from 'node:fs/promises';
 import { catalogUnavailable } from '../../model/refusals.ts';
+import { SharedRuns } from '../../model/time/shared-runs.ts';
 
 /**
  * Makes commits durable by syncing SQLite's write-ahead log, as `synchronous = full` would, but apart from the commit:
@@ -12,8 +13,8 @@ export class WriteAheadLog {
   readonly #path: string;
   readonly #empty: () => Promise<boolean>;
   #file: Promise<FileHandle> | undefined;
-  #running: Promise<void> | undefined;
-  #waiting: Promise<void> | undefined;
+  /** A sync that is running may have started before a commit; the next one has not. */
+  readonly #syncs = new SharedRuns(async () => this.#syncNow());
   #failure: unknown;
   #count = 0;
 
@@ -34,23 +35,13 @@ export class WriteAheadLog {
 
   /** Afterwards, everything committed before this call is on disk. */
   async sync(): Promise<void> {
-    // A sync that is running may have started before this commit; the next one has not.
-    this.#waiting ??= this.#syncNext();
-    return this.#waiting;
+    return this.#syncs.run();
   }
 
   async close(): Promise<void> {
-    await this.#waiting?.catch(() => {});
-    await this.#running?.catch(() => {});
+    await this.#syncs.settled();
     await (await this.#file)?.close();
     this.#file = undefined;
-  }
-
-  async #syncNext(): Promise<void> {
-    await this.#running?.catch(() => {});
-    this.#waiting = undefined;
-    this.#running = this.#syncNow();
-    return this.#running;
   }
 
   async #syncNow(): Promise<void> {

@@ -1,6 +1,7 @@
 import { readFileSchema } from '../../arrow/schema/schema-reader.ts';
 import type { Schema } from '../../model/schema.ts';
 import type { TableState } from '../../model/table.ts';
+import { SharedRuns } from '../../model/time/shared-runs.ts';
 import type { Stamp, VersionWatch } from '../../storage/storage.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
@@ -100,8 +101,8 @@ export class SharedTable extends CountedHandle implements OpenTable {
   /** False for old tables, which name their manifests otherwise: the watch then sees no version at all. */
   readonly #seesVersions: boolean;
   #reached: ReachedVersion | undefined;
-  #running: Promise<boolean> | undefined;
-  #waiting: Promise<boolean> | undefined;
+  /** A running refresh may have looked before the write that a caller must see; the next one will not. */
+  readonly #refreshes = new SharedRuns(async () => this.#moveToLatest());
   /** Read since the handle last moved. */
   #schema: Promise<Schema> | undefined;
   /** Kept across moves: decoding the same bytes again would cost more than comparing them. */
@@ -122,16 +123,12 @@ export class SharedTable extends CountedHandle implements OpenTable {
    * handle never goes back, not even to a table that was dropped and created again with fewer versions.
    */
   async refresh(): Promise<boolean> {
-    if (this.#isLatest()) return true;
-    // A running refresh may have looked before the write that this caller must see; the next one will not.
-    this.#waiting ??= this.#refreshNext();
-    return this.#waiting;
+    return this.#isLatest() || this.#refreshes.run();
   }
 
   /** Resolves when every refresh that was requested before has ended. */
   async settled(): Promise<void> {
-    await this.#waiting?.catch(() => {});
-    await this.#running?.catch(() => {});
+    await this.#refreshes.settled();
   }
 
   /** The handle moves only by `refresh` and by writes, and both record the version that they reached. */
@@ -169,13 +166,6 @@ export class SharedTable extends CountedHandle implements OpenTable {
     if (!this.#watch.has(reached.version) || this.#watch.has(reached.version + 1)) return false;
     this.#reached = { ...reached, isProven: stamp.isSettled };
     return true;
-  }
-
-  async #refreshNext(): Promise<boolean> {
-    await this.#running?.catch(() => {});
-    this.#waiting = undefined;
-    this.#running = this.#moveToLatest();
-    return this.#running;
   }
 
   async #moveToLatest(): Promise<boolean> {

@@ -23,7 +23,7 @@ export const updateTable = defineTableOperation({
     const { table, body } = request;
     const { properties } = body;
     if (properties === undefined) return runUpdate(request, services);
-    return services.writes.inTurn(table.id, async () => {
+    return services.writes.serialize(table.id, async () => {
       const current = await services.catalog.tables.findById(table.id);
       guardTableProperties(properties, services.limits.metadata, current?.properties);
       return runUpdate(request, services);

@@ -1,5 +1,6 @@
 import { existsSync } from 'node:fs';
 import { dirname } from 'node:path';
+import type { SharedRuns } from '../../model/time/shared-runs.ts';
 import { DirtyPaths } from './file-sync.ts';
 import { findChangedSince } from './folder-tree.ts';
 import { FolderWatch } from './folder-watch.ts';
@@ -16,8 +17,8 @@ export interface SyncState {
   isOverdue: boolean;
   users: number;
   preparing?: Promise<void> | undefined;
-  running?: Promise<void>;
-  waiting?: Promise<void> | undefined;
+  /** One that is running may have looked before a commit; the next one will not. */
+  flushes?: SharedRuns<void>;
 }
 
 /** Before the write: from now on new files are noticed. */

@@ -1,6 +1,7 @@
 import { dirname } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../errors/service-error.ts';
+import { SharedRuns } from '../../model/time/shared-runs.ts';
 import type { SyncScope } from '../storage.ts';
 import { DISK, DirtyPaths, isShortage, syncPaths } from './file-sync.ts';
 import type { FileSync } from './file-sync.ts';
@@ -135,20 +136,12 @@ export class TableSync {
   }
 
   async #flush(state: SyncState): Promise<void> {
-    // One that is already running may have looked before this commit; the next one will not.
-    state.waiting ??= this.#flushNext(state);
-    return state.waiting;
-  }
-
-  async #flushNext(state: SyncState): Promise<void> {
-    await state.running?.catch(() => {});
-    state.waiting = undefined;
-    if (this.#failed.has(state.folder)) throw notSynced(new Error('An earlier sync of the table failed.'));
-    state.running = this.#flushNow(state);
-    return state.running;
+    state.flushes ??= new SharedRuns(async () => this.#flushNow(state));
+    return state.flushes.run();
   }
 
   async #flushNow(state: SyncState): Promise<void> {
+    if (this.#failed.has(state.folder)) throw notSynced(new Error('An earlier sync of the table failed.'));
     try {
       await this.#attempt(state.folder, async () => {
         const taken = await takeDirtyPaths(state);
