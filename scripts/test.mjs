@@ -27,7 +27,7 @@ async function start(...args) {
 }
 
 function findFiles(wanted) {
-  return readdirSync('test', { recursive: true })
+  return readdirSync('test', { recursive: true, encoding: 'utf8' })
     .map((file) => `test/${file}`)
     .filter((file) => file.endsWith('.test.ts'))
     .filter((file) => wanted.length === 0 || wanted.some((part) => file.includes(part)))
