@@ -65,6 +65,12 @@ export function childFields(type: DataType): readonly Field[] {
   }
 }
 
+/** `arrow.json` in a stream is text; the storage engine stores it as `lance.json`, in a binary form. */
+export function isJson({ metadata }: Pick<Field, 'metadata'>): boolean {
+  const extension = metadata.get('ARROW:extension:name');
+  return extension === 'lance.json' || extension === 'arrow.json';
+}
+
 /** The dimension of a searchable vector column. */
 export function vectorDimension(type: DataType): number | undefined {
   if (type.kind === 'list') return vectorDimension(type.item.type);

@@ -2,6 +2,7 @@ import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { quotePath, requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
+import { childFields, isJson } from '../../model/schema.ts';
 import type { Field, Schema } from '../../model/schema.ts';
 import { addComputed } from '../computed/compute-columns.ts';
 import { findComputed, refuseGiven } from '../computed/definitions.ts';
@@ -115,6 +116,13 @@ export function requireKeys(on: readonly FieldPath[], table: Schema, source: Sch
     if (field.name.includes('"')) {
       throw invalidInput(`Rows cannot be matched on the column ${name}, which has a quote in its name.`);
     }
+    // The engine compares the binary form of the table with the text of the rows, so no row would match.
+    if (holdsJson(field)) {
+      throw invalidInput(
+        `Rows cannot be matched on the column ${name}, which contains JSON.`,
+        'Match on columns of other types.',
+      );
+    }
     if (!source.fields.some((candidate) => candidate.name === field.name)) {
       throw new ServiceError(
         'TableSchemaValidationError',
@@ -123,6 +131,10 @@ export function requireKeys(on: readonly FieldPath[], table: Schema, source: Sch
     }
     return field;
   });
+}
+
+function holdsJson(field: Field): boolean {
+  return isJson(field) || childFields(field.type).some(holdsJson);
 }
 
 function remaining(deadline: number): number {

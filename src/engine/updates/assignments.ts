@@ -3,7 +3,7 @@ import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { quotePath, requireField, sqlFieldReference, sqlString } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import type { GuardedSql } from '../../model/query.ts';
-import { childFields } from '../../model/schema.ts';
+import { childFields, isJson } from '../../model/schema.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
 import { holdsStruct } from '../workarounds/filtered-scans.ts';
 
@@ -149,9 +149,4 @@ function requireNullable(child: Field, parent: FieldPath): void {
 function requireNull(expression: GuardedSql, path: FieldPath): string {
   if (/^[\s(]*null[\s)]*$/i.test(expression)) return expression;
   throw invalidInput(`The field ${quotePath(path)} contains JSON, which an update can only set to NULL.`);
-}
-
-function isJson(field: Field): boolean {
-  const extension = field.metadata.get('ARROW:extension:name');
-  return extension === 'lance.json' || extension === 'arrow.json';
 }

@@ -24,6 +24,8 @@ function json(...values: readonly (string | null)[]): Uint8Array {
   return withIds(values.length, { doc: { type: new Utf8(), values, metadata } });
 }
 
+const JSON_FIELD = new Field('doc', new Utf8(), true, new Map([['ARROW:extension:name', 'arrow.json']]));
+
 /** Each way to bring rows into a table. */
 const WAYS: readonly (readonly [string, string])[] = [
   ['an insert', 'insert'],
@@ -68,6 +70,18 @@ suite('the texts of a JSON column', () => {
       (await readRows(server.admin, table.at)).map((row) => row['doc']),
       ['{"a":{"a":[1,"é"]},"b":null}', null, 'null', '"😀"'],
     );
+  });
+
+  test('cannot be what rows are matched on, alone or in a struct', async () => {
+    const nested = withIds(1, { doc: { type: new Struct([JSON_FIELD]), values: [{ doc: '1' }] } });
+    for (const stream of [json('1', '2'), nested]) {
+      const table = await server.table({ stream });
+      for (const action of ['when_not_matched_insert_all', 'when_not_matched_by_source_delete']) {
+        const path = `${table.at}/merge_insert?on=doc&when_matched_update_all=true&${action}=true`;
+        assertRefused(await server.admin.arrow(path, stream), badRequest(/matched on the column "doc".* JSON/));
+      }
+      assert.equal(await (await server.embedded(table)).version(), table.version);
+    }
   });
 
   test('are refused in an update that sets what is not JSON', async () => {
