@@ -85,14 +85,20 @@ export function readValues(column: ResultColumn, rows?: readonly number[]): Dict
 
 /** In the order of the format: validity, then offsets or values, then data. */
 function writeValues({ type }: ResultColumn, values: DictionaryValues): readonly Buffer[] {
-  const validity = Buffer.alloc(values.includes(undefined) ? Math.ceil(values.length / 8) : 0);
-  for (const [row, value] of values.entries()) {
-    if (value !== undefined && validity.length > 0) validity[row >> 3] = (validity[row >> 3] ?? 0) | (1 << (row & 7));
-  }
+  const validity = values.includes(undefined) ? toBitmap(values.map((value) => value !== undefined)) : Buffer.alloc(0);
+  if (type.kind === 'bool') return [validity, toBitmap(values.map((value) => value?.[0] === 1))];
   const isVariable = type.kind === 'utf8' || type.kind === 'binary';
   const empty = Buffer.alloc(isVariable ? 0 : requireFixedWidth(type));
   const data = Buffer.concat(values.map((value) => value ?? empty));
   return isVariable ? [validity, writeOffsets(values, offsetBytes(type)), data] : [validity, data];
+}
+
+function toBitmap(bits: readonly boolean[]): Buffer {
+  const bitmap = Buffer.alloc(Math.ceil(bits.length / 8));
+  for (const [row, isSet] of bits.entries()) {
+    if (isSet) bitmap[row >> 3] = (bitmap[row >> 3] ?? 0) | (1 << (row & 7));
+  }
+  return bitmap;
 }
 
 function writeOffsets(values: DictionaryValues, bytes: OffsetBytes): Buffer {

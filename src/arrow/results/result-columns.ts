@@ -50,7 +50,7 @@ export function itemStarts({ type, buffers }: ResultColumn): (row: number) => nu
   return (row) => readOffset(offsets, row, width);
 }
 
-/** Reads the bytes of a value, which are valid only where the row is not null. */
+/** Reads the bytes of a value, which are valid only where the row is not null; of a boolean one byte, 0 or 1. */
 export function bytesReader({ type, buffers }: ResultColumn): (row: number) => Buffer {
   const [first = Buffer.alloc(0), data = Buffer.alloc(0)] = buffers;
   if (type.kind === 'utf8' || type.kind === 'binary') {
@@ -58,6 +58,7 @@ export function bytesReader({ type, buffers }: ResultColumn): (row: number) => B
     const width = offsetBytes(type);
     return (row) => data.subarray(readOffset(first, row, width), readOffset(first, row + 1, width));
   }
+  if (type.kind === 'bool') return (row) => Buffer.of(hasBit(first, row) ? 1 : 0);
   const bytes = requireFixedWidth(type);
   return (row) => first.subarray(bytes * row, bytes * (row + 1));
 }

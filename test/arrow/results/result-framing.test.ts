@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import {
+  Bool,
   Dictionary,
   Field,
   Int32,
@@ -184,6 +185,19 @@ suite('batches of one result', () => {
       collect(frame(arrowFile(), toResult(files))),
       (error) => error instanceof ServiceError && error.kind === 'Unsupported' && error.message.includes('"word"'),
     );
+  });
+
+  test('with different dictionaries of booleans become one file', async () => {
+    const type = new Dictionary(new Bool(), new Int8(), 7);
+    const parts = [
+      [true, null],
+      [false, true, false],
+      [null, true],
+      [true, false],
+    ];
+    const files = parts.map((values) => asFile(new Table({ flag: vectorFromArray(values, type) })));
+    const table = tableFromIPC(await collect(frame(arrowFile(), toResult(files))));
+    assert.deepEqual([...(table.getChild('flag') ?? [])], parts.flat());
   });
 
   test('with more words than a call has arguments become one file', async () => {
