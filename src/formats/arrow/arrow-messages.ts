@@ -11,8 +11,9 @@ export interface ArrowMessage {
 }
 
 export const MAGIC = 'ARROW1';
-/** The magic of a file, and two bytes that align what follows. */
-const FILE_HEAD_BYTES = 8;
+/** The magic of a file is followed by zeros that align the first message, to 8 bytes or, by the storage engine, to 64. */
+const FILE_HEAD_BYTES_MAX = 64;
+const ALIGNMENT = 8;
 /** The length of the footer, and the magic again. */
 const FOOTER_TAIL_BYTES = 10;
 export const CONTINUATION = 0xffffffff;
@@ -32,7 +33,7 @@ export async function* readMessages(input: Input): AsyncGenerator<ArrowMessage> 
   try {
     const isFile = await isArrowFile(input);
     const end = isFile ? (await footerRange(input)).start : input.size;
-    for (let at = isFile ? FILE_HEAD_BYTES : 0; at < end;) {
+    for (let at = isFile ? await firstMessageAt(input) : 0; at < end;) {
       const message = await readMessage(input, at, end);
       if (message === undefined) return;
       yield message;
@@ -41,6 +42,12 @@ export async function* readMessages(input: Input): AsyncGenerator<ArrowMessage> 
   } catch (error) {
     throw unreadableArrow(error);
   }
+}
+
+async function firstMessageAt(input: Input): Promise<number> {
+  const head = new Uint8Array(await input.slice(0, Math.min(FILE_HEAD_BYTES_MAX + ALIGNMENT, input.size)));
+  const start = head.findIndex((byte, at) => at >= MAGIC.length && byte !== 0);
+  return start - (start % ALIGNMENT);
 }
 
 /** Some writers of files write the schema to the footer alone. */
@@ -120,8 +127,8 @@ export function unreadableArrow(cause: unknown): ServiceError {
   }
   if (text.includes('Unrecognized type')) {
     const hint =
-      'Large lists, views, unions and run-end encoding cannot be converted. "tiltyard import" can load the file without changing columns, if the server accepts their types.';
-    return invalidInput('The Arrow file has a column of an unsupported type.', hint, cause);
+      'Large lists, views, unions and run-end encoding stay as they are only from Arrow to Arrow: import an Arrow file with "tiltyard import" without changing columns, or export to Arrow or NDJSON.';
+    return invalidInput('A column has a type of Arrow that cannot be converted here.', hint, cause);
   }
   if (text === 'message too large') {
     return invalidInput('The Arrow file has a batch of more than 1 GiB.', 'Write it with smaller batches.', cause);

@@ -53,3 +53,36 @@ test('an Arrow stream with lists of 64-bit offsets is added to a table as it is'
   await cli('import', file, 'lists', '--mode', 'append');
   assert.equal((await cli('export', 'lists', '-', '--format', 'ndjson')).trim().split('\n').length, 30);
 });
+
+for (const name of ['large_list', 'dict_delta', 'dict_nested', 'plain']) {
+  test(`an Arrow file that was exported from a table like ${name} is imported again`, async () => {
+    const client = new Client(server.url);
+    const source = `of_${name}`;
+    const send = async (operation: string) => client.arrow(`/v1/table/${source}/${operation}`, fixtureStream(name));
+    const comeBack = async (copy: string, condition = 'true'): Promise<void> => {
+      const file = join(folder, `${copy}.arrow`);
+      await cli('export', source, file, '--where', condition);
+      await cli('import', file, copy);
+      const exported = await cli('export', source, '-', '--format', 'ndjson', '--where', condition);
+      assert.equal(await cli('export', copy, '-', '--format', 'ndjson'), exported);
+      const [had, has] = await Promise.all(
+        [source, copy].map(async (table) => client.post(`/v1/table/${table}/describe`, {})),
+      );
+      assert.deepEqual(has?.json.schema, had?.json.schema);
+    };
+    await send('create');
+    await comeBack(`one_${name}`);
+    await comeBack(`none_${name}`, 'false');
+    await send('insert');
+    await comeBack(`two_${name}`);
+  });
+}
+
+test('types that CSV and Parquet cannot have are refused, with the formats that can', async () => {
+  await new Client(server.url).arrow('/v1/table/long/create', fixtureStream('large_list'));
+  for (const format of ['csv', 'parquet']) {
+    const { code, err } = await runCliOn(server.url, ['export', 'long', join(folder, `long.${format}`)]);
+    assert.equal(code, 1);
+    assert.match(err, /Large lists, .*export to Arrow or NDJSON/);
+  }
+});
