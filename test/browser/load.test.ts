@@ -2,6 +2,7 @@ import assert from 'node:assert/strict';
 import test, { after, before } from 'node:test';
 import { Field, Schema } from 'apache-arrow';
 import type { Page } from 'playwright-core';
+import { toStreamBytes } from '../../src/formats/arrow/arrow-stream.ts';
 import { makeBatch } from '../../src/formats/row-batches.ts';
 import { buildData } from '../../src/formats/types/build-data.ts';
 import { parseType } from '../../src/formats/types/type-text.ts';
@@ -204,6 +205,21 @@ test('lists that were loaded as lists become vectors with one click', { skip: no
   await page.getByRole('button', { name: 'Make vectors' }).click();
   await page.getByText(/embedding now holds vectors of 16 values/).waitFor();
   await page.getByRole('table', { name: 'Fields' }).getByText('float32[16]').waitFor();
+});
+
+test('UUIDs are appended to a column of 16 bytes', { skip: noBrowser }, async () => {
+  const metadata = new Map([['ARROW:extension:name', 'arrow.uuid']]);
+  const schema = new Schema([new Field('key', parseType('binary[16]'), true, metadata)]);
+  await client.arrow('/v1/table/shop$keys/create', toStreamBytes(schema, []));
+  const row = '{"key":"00112233-4455-6677-8899-aabbccddeeff"}\n';
+  await choose('keys.ndjson', row);
+  await page.getByLabel('Type of key').fill('binary[16]');
+  await page.getByLabel('Type of key').press('Tab');
+  await page.getByText('Append', { exact: true }).click();
+  await page.getByRole('button', { name: 'Load', exact: true }).click();
+  await page.getByText('The table is now at version 2').waitFor();
+  const { text } = await client.post('/v1/table/shop$keys/query', { k: 2 }, { accept: 'application/x-ndjson' });
+  assert.equal(text, row);
 });
 
 test('an Arrow stream is loaded as it is, vectors and bytes too', { skip: noBrowser }, async () => {

@@ -212,10 +212,16 @@ function toText(value: unknown): string {
   return JSON.stringify(value, (_, part: unknown) => (part instanceof LosslessNumber ? part.value : part));
 }
 
+const UUID = /^\s*[\da-f]{8}(?:-[\da-f]{4}){3}-[\da-f]{12}\s*$/i;
+const UUID_BYTES = 16;
+
 function toBytes(value: unknown, length: number | undefined): Uint8Array {
+  const isUuid = length === UUID_BYTES && typeof value === 'string' && UUID.test(value);
+  if (isUuid) return Uint8Array.from(value.match(/[\da-f]{2}/gi) ?? [], (pair) => Number.parseInt(pair, 16));
+  const wanted = length === UUID_BYTES ? 'base64, or a UUID' : 'base64';
   const bytes = typeof value === 'string' ? fromBase64(value) : undefined;
-  if (bytes === undefined) return misfit(value, 'bytes in base64');
-  if (length !== undefined && bytes.length !== length) return misfit(value, `${length} bytes in base64`);
+  if (bytes === undefined) return misfit(value, `bytes in ${wanted}`);
+  if (length !== undefined && bytes.length !== length) return misfit(value, `${length} bytes in ${wanted}`);
   return bytes;
 }
 

@@ -3,6 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
+import { Field, FixedSizeBinary, Schema, Table, tableToIPC, vectorFromArray } from 'apache-arrow';
 import { expectedTables, fixtureStream } from '../../support/arrow-fixtures.ts';
 import { Client } from '../../support/client.ts';
 import { runCliOn } from '../../support/run-cli.ts';
@@ -84,5 +85,21 @@ test('types that CSV and Parquet cannot have are refused, with the formats that 
     const { code, err } = await runCliOn(server.url, ['export', 'long', join(folder, `long.${format}`)]);
     assert.equal(code, 1);
     assert.match(err, /Large lists, .*export to Arrow or NDJSON/);
+  }
+});
+
+test('UUIDs come back from every format that they are exported to', async () => {
+  const client = new Client(server.url);
+  const uuid = Uint8Array.from({ length: 16 }, (_unused, index) => 17 * index);
+  const field = new Field('x', new FixedSizeBinary(16), true, new Map([['ARROW:extension:name', 'arrow.uuid']]));
+  const table = new Table(new Schema([field]), { x: vectorFromArray([uuid, null], new FixedSizeBinary(16)) });
+  const { status, text } = await client.arrow('/v1/table/uuids/create', tableToIPC(table, 'stream'));
+  assert.equal(status, 200, text);
+  const row = '{"x":"00112233-4455-6677-8899-aabbccddeeff"}\n{"x":null}\n';
+  for (const [index, extension] of ['ndjson', 'csv', 'arrow', 'parquet'].entries()) {
+    const file = join(folder, `uuids.${extension}`);
+    await cli('export', 'uuids', file, '--limit', '2');
+    await cli('import', file, 'uuids', '--mode', 'append');
+    assert.equal(await cli('export', 'uuids', '-', '--format', 'ndjson'), row.repeat(index + 2));
   }
 });

@@ -52,6 +52,17 @@ test('a decimal in hundreds loses no digits', () => {
   assert.throws(() => convert('decimal128(5, -2)', '1234'), /expected a multiple of 100 with at most 7 digits/);
 });
 
+test('16 bytes are also read from a UUID', () => {
+  const bytes = Uint8Array.from({ length: 16 }, (_unused, index) => 17 * index);
+  assert.deepEqual(convert('binary[16]', '00112233-4455-6677-8899-aabbccddeeff'), bytes);
+  assert.deepEqual(convert('binary[16]', ' 00112233-4455-6677-8899-AABBCCDDEEFF'), bytes);
+  assert.deepEqual(convert('binary[16]', 'ABEiM0RVZneImaq7zN3u/w=='), bytes);
+  for (const other of ['00112233-4455-6677-8899-aabbccddeef', '00112233445566778899aabbccddeeff', 'AAA=']) {
+    assert.throws(() => convert('binary[16]', other), /expected (?:16 )?bytes in base64, or a UUID$/);
+  }
+  assert.throws(() => convert('binary[15]', '00112233-4455-6677-8899-aabbccddeeff'), /expected bytes in base64$/);
+});
+
 async function typeOf(...cells: readonly string[]): Promise<string | undefined> {
   const { columns } = await openReader(blobInput(new Blob([`at\n${cells.join('\n')}\n`])), { format: 'csv' });
   return columns[0]?.type;
