@@ -117,7 +117,7 @@ export const ERROR_RULES = {
     'Use another name, or drop that index first.',
   ),
   'index-column-type': invalid(
-    /^Schema Error: A ([\w ]+) index cannot be created on the field/,
+    /^Schema Error: A ([\w ]+) index cannot be created on the (?:whole-document lance\.json )?field/,
     '$1 indexes do not support the type of this column.',
     'Leave out the index type, and the server chooses one that fits.',
   ),
