@@ -5,14 +5,15 @@ import type { FieldPath } from '../../model/field-path.ts';
 import type { IndexRequest, IndexSpec, VectorIndexSpec } from '../../model/index-spec.ts';
 import type { DistanceType } from '../../model/query.ts';
 import { dictionaryNotIndexed } from '../../model/refusals.ts';
-import { vectorDimension } from '../../model/schema.ts';
+import { isJson, vectorDimension } from '../../model/schema.ts';
 import type { DataType, Schema } from '../../model/schema.ts';
 import { formatCount } from '../../model/value-text.ts';
 import { isInsideList } from '../commits/schema-fit.ts';
 
 /** Completes the index for this table. Refuses what the engine would panic at; the rest is left to the engine. */
 export function fitIndex({ spec, column }: IndexRequest, schema: Schema, rows: number): IndexSpec {
-  const { type } = requireField(schema, column);
+  const field = requireField(schema, column);
+  const { type } = field;
   if (isInsideList(schema, column)) {
     throw invalidInput(
       `The field ${quotePath(column)} is inside a list and cannot be indexed.`,
@@ -26,6 +27,13 @@ export function fitIndex({ spec, column }: IndexRequest, schema: Schema, rows: n
     throw invalidInput(
       `The nested field ${quotePath(column)} cannot have an FM index.`,
       'Create an FTS or BITMAP index, or an FM index on a top-level column.',
+    );
+  }
+  // The engine would build it, but `contains`, which it serves, does not take JSON.
+  if (spec.type === 'FM' && isJson(field)) {
+    throw invalidInput(
+      `The column ${quotePath(column)} contains JSON and cannot have an FM index.`,
+      'Store the text to search in a column of its own, and index that.',
     );
   }
   return spec;

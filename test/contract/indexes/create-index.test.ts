@@ -396,6 +396,15 @@ suite('create_index refuses', () => {
     assertRefused(await create({ column: 'place.label', index_type: 'FM' }, nested), badRequest(/"place.label"/));
   });
 
+  test('a column of JSON, whose texts no filter would look up in the index', async () => {
+    const metadata = { 'ARROW:extension:name': 'arrow.json' };
+    const made = await server.table({ stream: streamOf({ doc: { type: new Utf8(), values: ['{"a":1}'], metadata } }) });
+    assertRefused(
+      await create({ column: 'doc', index_type: 'FM' }, made),
+      badRequest(/"doc" contains JSON.* FM index/),
+    );
+  });
+
   test('a column of dictionaries, and names the way that works', async () => {
     const table = tableFromArrays({ word: count(300).map((row) => `word ${row}`) });
     const made = await server.table({ stream: tableToIPC(table, 'stream') });
