@@ -4,7 +4,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { quotePath, resolveField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
-import { childFields } from '../../model/schema.ts';
+import { childFields, isJson } from '../../model/schema.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
 import { engineCall, isConversionRefusal } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
@@ -63,31 +63,40 @@ function findMisfit(rows: Schema, table: Schema, cause: unknown): ServiceError |
 const NAMED_MAX = 20;
 
 /**
- * Whether rows have the values of the table's types, but some in another encoding: with or without a dictionary, or with
- * offsets of another size.
+ * Whether rows have the values of the table's types, but some in another encoding: with or without a dictionary, with
+ * offsets of another size, or JSON as plain text.
  */
 export function isEncodedOtherwise(rows: Schema, table: Schema): boolean {
-  const wanted = new Map(table.fields.map(({ name, type }) => [name, type]));
-  const others = rows.fields.flatMap(({ name, type }) => {
-    const known = wanted.get(name);
-    return known === undefined || toText(type) === toText(known) ? [] : [[plainText(type), plainText(known)]];
+  const wanted = new Map(table.fields.map((field) => [field.name, field]));
+  const others = rows.fields.flatMap((field) => {
+    const known = wanted.get(field.name);
+    return known === undefined || toText(field) === toText(known) ? [] : [[plainText(field), plainText(known)]];
   });
   return others.length > 0 && others.every(([given, known]) => given === known);
 }
 
-function toText(type: DataType): string {
-  return JSON.stringify(type, (key, value: unknown) => (NOTES.has(key) ? undefined : value));
+function toText(field: Field): string {
+  return JSON.stringify(field, (key, value: unknown) => {
+    if (NOTES.has(key)) return undefined;
+    return isJsonField(value) ? 'json' : value;
+  });
 }
 
-function plainText(type: DataType): string {
-  return JSON.stringify(type, (key, value: unknown) => {
+function plainText(field: Field): string {
+  return JSON.stringify(field, (key, value: unknown) => {
     if (NOTES.has(key) || key === 'layout') return undefined;
+    if (isJsonField(value)) return { ...value, type: { kind: 'utf8' } };
     return isDictionary(value) ? value.value : value;
   });
 }
 
 /** What a field has besides its type. */
 const NOTES: ReadonlySet<string> = new Set(['metadata', 'nullable']);
+
+function isJsonField(value: unknown): value is Field {
+  if (typeof value !== 'object' || value === null || !('metadata' in value)) return false;
+  return value.metadata instanceof Map && isJson({ metadata: value.metadata });
+}
 
 function isDictionary(value: unknown): value is DataType & { readonly kind: 'dictionary' } {
   return typeof value === 'object' && value !== null && 'kind' in value && value.kind === 'dictionary';

@@ -3,7 +3,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
-import { Dictionary } from 'apache-arrow';
+import { Dictionary, Field, Schema, Table, tableToIPC, vectorFromArray } from 'apache-arrow';
 import type { Terminal } from '../../../src/cli/command.ts';
 import { runCliOn } from '../../support/run-cli.ts';
 import type { Outcome } from '../../support/run-cli.ts';
@@ -93,6 +93,20 @@ test('encodes text as the table does', async () => {
   const { code, err } = await run(['upsert', 'encoded', join(folder, 'changes.ndjson'), '--on', 'id']);
   assert.equal(code, 0, err);
   assert.deepEqual(await counts('encoded'), { 'item 0': 1, lamp: 50, rug: 2 });
+});
+
+test('writes text to a column of JSON', async () => {
+  const doc = new Field('doc', new Utf8(), true, new Map([['ARROW:extension:name', 'arrow.json']]));
+  const id = new Field('id', new Int32(), true);
+  const rows = { id: vectorFromArray([1], new Int32()), doc: vectorFromArray(['{"a": 1}'], new Utf8()) };
+  const stream = tableToIPC(new Table(new Schema([id, doc]), rows), 'stream');
+  assert.equal((await new Client(server.url).arrow('/v1/table/docs/create', stream)).status, 200);
+  const file = join(folder, 'docs.ndjson');
+  await writeFile(file, '{"id":1,"doc":"{\\"a\\":2}"}\n{"id":2,"doc":"[3]"}\n');
+  const { code, err } = await run(['upsert', 'docs', file, '--on', 'id']);
+  assert.equal(code, 0, err);
+  const { out } = await run(['export', 'docs', '-', '--format', 'ndjson', '--order-by', 'id']);
+  assert.equal(out, '{"id":1,"doc":"{\\"a\\":2}"}\n{"id":2,"doc":"[3]"}\n');
 });
 
 test('previews without changing the table, and merges when that is agreed to', async () => {

@@ -3,8 +3,9 @@ import { after, before, suite, test } from 'node:test';
 import { Null } from 'apache-arrow';
 import type { DataType } from 'apache-arrow';
 import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
-import type { Client } from '../../support/client.ts';
+import type { Answer, Client } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
+import type { MadeTable } from '../contract-server.ts';
 import { Field, FixedSizeList, Int32, List, Struct, Utf8, count, optional, streamOf } from '../contract-tables.ts';
 import type { ColumnSpec } from '../contract-tables.ts';
 import { CODE, assertRefused, badRequest } from '../refusal.ts';
@@ -26,12 +27,18 @@ function json(...values: readonly (string | null)[]): Uint8Array {
 
 const JSON_FIELD = new Field('doc', new Utf8(), true, new Map([['ARROW:extension:name', 'arrow.json']]));
 
+const MERGE = 'merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true';
+
 /** Each way to bring rows into a table. */
 const WAYS: readonly (readonly [string, string])[] = [
   ['an insert', 'insert'],
   ['an overwrite', 'insert?mode=overwrite'],
-  ['a merge', 'merge_insert?on=id&when_matched_update_all=true&when_not_matched_insert_all=true'],
+  ['a merge', MERGE],
 ];
+
+async function merge({ at }: MadeTable, stream: Uint8Array): Promise<Answer> {
+  return server.admin.arrow(`${at}/${MERGE}`, stream);
+}
 
 async function readRows(client: Client, at: string): Promise<readonly Readonly<Record<string, unknown>>[]> {
   const answer = await client.post(`${at}/query`, { k: 100 }, { accept: 'application/json' });
@@ -82,6 +89,31 @@ suite('the texts of a JSON column', () => {
       }
       assert.equal(await (await server.embedded(table)).version(), table.version);
     }
+  });
+
+  test('are merged from columns of text, as they are inserted', async () => {
+    const table = await server.table({ stream: json('{"a": 1}', '[2]') });
+    const values = ['{"b": 2}', null, '3'];
+    const plain = withIds(3, { doc: { type: new Utf8(), values } });
+    const answer = await merge(table, plain);
+    assert.equal(answer.status, 200, answer.text);
+    assert.deepEqual([answer.json.num_updated_rows, answer.json.num_inserted_rows], [2, 1]);
+    assert.deepEqual((await readRows(server.admin, table.at)).map(({ id, doc }) => [id, doc]).toSorted(), [
+      [0, '{"b":2}'],
+      [1, null],
+      [2, '3'],
+    ]);
+    const faulty = withIds(1, { doc: { type: new Utf8(), values: ['{'] } });
+    assertRefused(await merge(table, faulty), badRequest(/not valid JSON/));
+  });
+
+  test('are merged from texts in a struct', async () => {
+    const toStream = (doc: Field, text: string) =>
+      withIds(1, { outer: { type: new Struct([doc]), values: [{ doc: text }] } });
+    const table = await server.table({ stream: toStream(JSON_FIELD, '1') });
+    const { status, text } = await merge(table, toStream(optional('doc', new Utf8()), '{"b": 2}'));
+    assert.equal(status, 200, text);
+    assert.deepEqual(await readRows(server.admin, table.at), [{ id: 0, outer: { doc: '{"b":2}' } }]);
   });
 
   test('are refused in an update that sets what is not JSON', async () => {
