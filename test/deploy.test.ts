@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
 import { existsSync, readFileSync, readdirSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
@@ -10,6 +9,7 @@ import { settingsReference } from '../src/config/config.ts';
 import { loadConfig } from '../src/config/load-config.ts';
 import { SHUTDOWN_GRACE_SECONDS } from '../src/model/limits.ts';
 import { metricsReference } from '../src/telemetry/metrics/metric-rows.ts';
+import { makeFolder } from './support/temporary-folder.ts';
 
 const run = promisify(execFile);
 const can = async (command: string, args: readonly string[]): Promise<boolean> =>
@@ -263,7 +263,7 @@ test(
   {
     skip: hasHelm && hasYaml ? false : 'helm is not installed',
   },
-  async () => {
+  async (t) => {
     const render = async (...flags: readonly string[]): Promise<Map<string, any>> => {
       const { stdout } = await run('helm', ['template', 'tiltyard', CHART, ...flags]);
       return new Map((await parseYaml(stdout)).map((document) => [document.kind, document]));
@@ -285,14 +285,12 @@ test(
     assert.ok(variables.indexOf('POD_IP') < variables.indexOf('TILTYARD_NODE_URL'));
     assert.ok('emptyDir' in template.spec.volumes.find(({ name }: { name: string }) => name === 'data'));
 
-    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-values-'));
-    const values = join(folder, 'values.yaml');
+    const values = join(await makeFolder(t), 'values.yaml');
     await writeFile(
       values,
       'settings: { TILTYARD_JOURNAL_KEYS_MAX: 1000000, TILTYARD_AUTH_REQUIRED: false, A: "1e3" }',
     );
     const set = (await render('-f', values)).get('StatefulSet').spec.template.spec.containers[0].env;
-    await rm(folder, { recursive: true, force: true });
     for (const [name, value] of [
       ['TILTYARD_JOURNAL_KEYS_MAX', '1000000'],
       ['TILTYARD_AUTH_REQUIRED', 'false'],
@@ -326,16 +324,11 @@ function requirePath(values: unknown, path: string, file: string): void {
   }
 }
 
-test('systemd finds no fault with the unit', { skip: !hasSystemd }, async () => {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-unit-'));
-  try {
-    const unit = join(folder, 'tiltyard.service');
-    await writeFile(unit, read('deploy/systemd/tiltyard.service').replace('/usr/bin/node', process.execPath));
-    const { stdout, stderr } = await run('systemd-analyze', ['verify', unit]);
-    assert.deepEqual([stdout, stderr], ['', '']);
-  } finally {
-    await rm(folder, { recursive: true, force: true });
-  }
+test('systemd finds no fault with the unit', { skip: !hasSystemd }, async (t) => {
+  const unit = join(await makeFolder(t), 'tiltyard.service');
+  await writeFile(unit, read('deploy/systemd/tiltyard.service').replace('/usr/bin/node', process.execPath));
+  const { stdout, stderr } = await run('systemd-analyze', ['verify', unit]);
+  assert.deepEqual([stdout, stderr], ['', '']);
 });
 
 test('what stops the service waits longer than its shutdown takes', () => {

@@ -1,22 +1,15 @@
 import assert from 'node:assert/strict';
 import { spawnSync } from 'node:child_process';
-import { cp, mkdir, mkdtemp, readdir, rm, symlink } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, mkdir, readdir, symlink } from 'node:fs/promises';
 import { join, resolve } from 'node:path';
 import { test } from 'node:test';
-import type { TestContext } from 'node:test';
 import { readEngineRelease } from '../../src/engine/native/engine-release.ts';
 import { runCli } from '../support/run-cli.ts';
 import { startServer } from '../support/server.ts';
+import { makeFolder } from '../support/temporary-folder.ts';
 
 const { isFallback } = readEngineRelease();
 const skip = isFallback ? false : 'the main engine serves object stores';
-
-async function makeFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-engine-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 test('without an engine the start fails in one line that says what to run, and leaves no data', async (t) => {
   const folder = await makeFolder(t);

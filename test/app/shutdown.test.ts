@@ -1,7 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { Int32, count, streamOf, vectorType } from '../contract/contract-tables.ts';
@@ -9,12 +6,7 @@ import { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import type { ServerProcess } from '../support/server-process.ts';
-
-async function newFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-stop-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
+import { makeFolder } from '../support/temporary-folder.ts';
 
 async function start(t: TestContext, folder: string, flags: readonly string[] = []): Promise<ServerProcess> {
   const server = await startServerProcess(folder, ['--log-level=debug', ...flags]);
@@ -29,7 +21,7 @@ function vectors(rows: number): Uint8Array {
 }
 
 test('a build that outlasts the drain is abandoned, and the log says which', async (t) => {
-  const folder = await newFolder(t);
+  const folder = await makeFolder(t);
   const server = await start(t, folder, ['--http-drain-seconds=0.5']);
   const client = new Client(server.url);
   assert.equal((await client.arrow('/v1/table/t/create', vectors(8000))).status, 200);
@@ -55,7 +47,7 @@ test('a build that outlasts the drain is abandoned, and the log says which', asy
 });
 
 test('a commit that runs at the end of the drain is finished and answered', async (t) => {
-  const folder = await newFolder(t);
+  const folder = await makeFolder(t);
   const server = await start(t, folder, ['--http-drain-seconds=0']);
   const client = new Client(server.url);
   assert.equal((await client.arrow('/v1/table/t/create', vectors(100_000))).status, 200);
@@ -70,7 +62,7 @@ test('a commit that runs at the end of the drain is finished and answered', asyn
 });
 
 test('says that it is not ready at once, and serves on until the notice to load balancers is over', async (t) => {
-  const server = await start(t, await newFolder(t), ['--http-drain-notice-seconds=3']);
+  const server = await start(t, await makeFolder(t), ['--http-drain-notice-seconds=3']);
   const client = new Client(server.url);
   const readiness = async (): Promise<{ readonly status: number; readonly reason?: string }> => {
     const answer = await fetch(`${server.url}/readyz`);

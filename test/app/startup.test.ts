@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ensureRoots } from '../../src/app/startup.ts';
@@ -14,11 +13,11 @@ import { Client } from '../support/client.ts';
 import { S3Emulator } from '../support/s3/s3-emulator.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import type { ServerProcess } from '../support/server-process.ts';
+import { makeFolder } from '../support/temporary-folder.ts';
 
 for (const branch of [undefined, 'trial']) {
   test(`a write of several commits that a crash cut short is undone (${branch ?? 'main'})`, async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-recovery-'));
-    t.after(async () => rm(folder, { recursive: true, force: true }));
+    const folder = await makeFolder(t);
     const before = await ContractServer.start({ folder });
     const table = await before.table({ stream: sampleStream(4) });
     await (await (await before.embedded(table)).branches()).create('trial');
@@ -73,8 +72,7 @@ test(
 );
 
 test('the marks that the former release left beside the catalog are removed', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-marks-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const folder = await makeFolder(t);
   const file = join(folder, 'tiltyard.db-answers');
   await writeFile(file, 'marks');
   const server = await ContractServer.start({ folder });
@@ -83,8 +81,7 @@ test('the marks that the former release left beside the catalog are removed', as
 });
 
 test('a configured administrator key that was revoked stays revoked, and the server starts with a warning', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-revoked-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const folder = await makeFolder(t);
   const warnings = ({ log }: Pick<ServerProcess, 'log'>) => log.filter(({ event }) => event === 'admin-key-revoked');
   const before = await startServerProcess(folder);
   t.after(async () => before.stop());

@@ -2,8 +2,6 @@ import { fork } from 'node:child_process';
 import type { ChildProcess } from 'node:child_process';
 import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
@@ -14,6 +12,7 @@ import { ServiceError } from '../../src/errors/service-error.ts';
 import type { ErrorName } from '../../src/errors/service-error.ts';
 import type { Database, TableRecord } from '../../src/model/table.ts';
 import { startPostgres } from '../support/postgres.ts';
+import { makeFolder } from '../support/temporary-folder.ts';
 import type { NamespacePath, TablePath } from '../../src/model/identifier.ts';
 
 /** For the option `skip` of a test. */
@@ -25,9 +24,7 @@ export const ENTRY: CommitEntry = { operation: 'create_table', caller: 'key:k', 
 /** The address of an empty catalog: in a file of SQLite, or where `TILTYARD_TEST_CATALOG` says so in PostgreSQL. */
 export async function temporaryFile(context: TestContext): Promise<string> {
   if (ON_POSTGRES) return (await startPostgres()).createDatabase();
-  const folder = await mkdtemp(join(tmpdir(), 'catalog-'));
-  // A process that the test started may still close its catalog.
-  context.after(async () => rm(folder, { recursive: true, force: true, maxRetries: 20 }));
+  const folder = await makeFolder(context);
   return join(folder, 'catalog.db');
 }
 

@@ -1,20 +1,14 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdtemp, readdir, rm, stat } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, stat } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { fileURLToPath } from 'node:url';
 import { tryLockFile } from '../../src/coordination/file-lock.ts';
 import { fillDisk, mountSmallDisk, remount } from '../support/small-disk.ts';
-
-async function newFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-lock-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
+import { makeFolder } from '../support/temporary-folder.ts';
 
 /** A process of its own that holds the lock. */
 async function holdElsewhere(t: TestContext, file: string): Promise<() => Promise<void>> {
@@ -29,7 +23,7 @@ async function holdElsewhere(t: TestContext, file: string): Promise<() => Promis
 }
 
 test('a locked file can be locked again only after it was released', async (t) => {
-  const file = join(await newFolder(t), 'server.lock');
+  const file = join(await makeFolder(t), 'server.lock');
   const first = tryLockFile(file);
   assert.ok(first);
   assert.equal(tryLockFile(file), undefined);
@@ -40,7 +34,7 @@ test('a locked file can be locked again only after it was released', async (t) =
 });
 
 test('a process that is killed releases its lock at once', async (t) => {
-  const file = join(await newFolder(t), 'server.lock');
+  const file = join(await makeFolder(t), 'server.lock');
   const kill = await holdElsewhere(t, file);
   assert.equal(tryLockFile(file), undefined);
   await kill();

@@ -1,8 +1,7 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, rm, symlink, writeFile } from 'node:fs/promises';
+import { readFile, symlink, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import type { ClientRequest } from 'node:http';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -17,14 +16,9 @@ import type { TestServer } from '../support/server.ts';
 import { startServerProcess } from '../support/server-process.ts';
 import type { ServerProcess } from '../support/server-process.ts';
 import { mountSmallDisk, remount } from '../support/small-disk.ts';
+import { makeFolder } from '../support/temporary-folder.ts';
 
 const BRIEF = '--storage-lock-seconds=0.2';
-
-async function newFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-lock-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 async function start(t: TestContext, folder: string, flags: readonly string[] = []): Promise<ServerProcess> {
   const server = await startServerProcess(folder, flags);
@@ -57,7 +51,7 @@ async function increment(client: Client): Promise<void> {
 }
 
 test('a data folder that is a file, or below one, is refused as such', async (t) => {
-  const file = join(await newFolder(t), 'table.csv');
+  const file = join(await makeFolder(t), 'table.csv');
   await writeFile(file, 'id\n');
   for (const data of [file, join(file, 'data')]) {
     await assert.rejects(startServerProcess(data), /There is a file at that path, or above it: choose a folder\./);
@@ -65,7 +59,7 @@ test('a data folder that is a file, or below one, is refused as such', async (t)
 });
 
 test('a second server on the same folder ends and names the first, which is not disturbed', async (t) => {
-  const folder = await newFolder(t);
+  const folder = await makeFolder(t);
   const first = await start(t, folder);
   const client = new Client(first.url);
   assert.equal((await client.arrow('/v1/table/t/create', sampleStream(1))).status, 200);
@@ -88,13 +82,13 @@ test('a second server on the same folder ends and names the first, which is not 
 });
 
 test('two servers with a data folder each cannot share a storage root', async (t) => {
-  const [one, other, root] = [await newFolder(t), await newFolder(t), await newFolder(t)];
+  const [one, other, root] = [await makeFolder(t), await makeFolder(t), await makeFolder(t)];
   await hold(t, one, [`--storage-root=${root}`]);
   await assert.rejects(startServerProcess(other, [`--storage-root=${root}`, BRIEF]), /storage root .* is in use by/);
 });
 
 test('two servers cannot use storage roots one of which is inside the other', async (t) => {
-  const [one, other, root] = [await newFolder(t), await newFolder(t), await newFolder(t)];
+  const [one, other, root] = [await makeFolder(t), await makeFolder(t), await makeFolder(t)];
   const [outer, inner] = [`--storage-root=${root}`, `--storage-root=${join(root, 'inner')}`];
   const first = await hold(t, one, [outer]);
   await assert.rejects(startServerProcess(other, [inner, BRIEF]), /storage root .*inner is in use by/);
@@ -105,21 +99,21 @@ test('two servers cannot use storage roots one of which is inside the other', as
 });
 
 test('a storage root that is a symbolic link to another one of the same server is no obstacle', async (t) => {
-  const [folder, elsewhere] = [await newFolder(t), await newFolder(t)];
+  const [folder, elsewhere] = [await makeFolder(t), await makeFolder(t)];
   await symlink(folder, join(elsewhere, 'link'));
   await createDatabase(folder, 'sales', join(elsewhere, 'link'));
   await hold(t, folder);
 });
 
 test('two servers cannot share a catalog', async (t) => {
-  const [one, other] = [await newFolder(t), await newFolder(t)];
-  const catalog = `--catalog-file=${join(await newFolder(t), 'catalog.db')}`;
+  const [one, other] = [await makeFolder(t), await makeFolder(t)];
+  const catalog = `--catalog-file=${join(await makeFolder(t), 'catalog.db')}`;
   await hold(t, one, [catalog]);
   await assert.rejects(startServerProcess(other, [catalog, BRIEF]), /catalog .*catalog\.db is in use by/);
 });
 
 test('the storage root of every database belongs to one server', async (t) => {
-  const [one, other, root] = [await newFolder(t), await newFolder(t), await newFolder(t)];
+  const [one, other, root] = [await makeFolder(t), await makeFolder(t), await makeFolder(t)];
   await createDatabase(one, 'sales', root);
   await hold(t, one);
   await assert.rejects(startServerProcess(other, [`--storage-root=${root}`, BRIEF]), /storage root .* is in use by/);
@@ -128,7 +122,7 @@ test('the storage root of every database belongs to one server', async (t) => {
 });
 
 test('a database that is created while the server runs is written by one server only', async (t) => {
-  const [one, other, root] = [await newFolder(t), await newFolder(t), await newFolder(t)];
+  const [one, other, root] = [await makeFolder(t), await makeFolder(t), await makeFolder(t)];
   const owner = await hold(t, one);
   const server = await hold(t, other);
   for (const data of [one, other]) await createDatabase(data, 'sales', root);
@@ -146,7 +140,7 @@ test('a database that is created while the server runs is written by one server 
 });
 
 test('tables on a read-only disk are read, and written again once the disk allows it', async (t) => {
-  const [folder, root] = [await newFolder(t), await mountSmallDisk(t, 8 * 1024 ** 2)];
+  const [folder, root] = [await makeFolder(t), await mountSmallDisk(t, 8 * 1024 ** 2)];
   if (root === undefined) return t.skip('no permission to mount a disk');
   await createDatabase(folder, 'sales', root);
   const sales = { 'x-lancedb-database': 'sales' };
@@ -179,7 +173,7 @@ function beginUpload(url: string): { readonly sent: ClientRequest; readonly answ
 }
 
 test('a server that is started while another shuts down waits for it, then serves', async (t) => {
-  const folder = await newFolder(t);
+  const folder = await makeFolder(t);
   const old = await start(t, folder);
   const client = new Client(old.url);
   assert.equal((await client.arrow('/v1/table/t/create', sampleStream(1))).status, 200);
@@ -204,7 +198,7 @@ test('a server that is started while another shuts down waits for it, then serve
 });
 
 test('after supervisor and worker were killed the next server starts at once', async (t) => {
-  const folder = await newFolder(t);
+  const folder = await makeFolder(t);
   const first = await startServerProcess(folder);
   assert.equal((await new Client(first.url).arrow('/v1/table/t/create', sampleStream(2))).status, 200);
   await first.killAll();

@@ -17,6 +17,7 @@ import { loadNative } from '../../src/engine/native/native.ts';
 import type { NativeConnection, NativeTable } from '../../src/engine/native/native.ts';
 
 import { sqlLimits } from '../guard/limits.ts';
+import type { Owner } from '../support/temporary-folder.ts';
 
 const MiB = 2 ** 20;
 
@@ -67,11 +68,6 @@ export const ENGINE_LIMITS: EngineLimits = {
   uploadPartsMax: 8,
   uploadIdleSeconds: 60,
 };
-
-/** A test, or a suite, that cleans up after itself. */
-export interface Owner {
-  after(work: () => unknown): void;
-}
 
 /** An engine with a temporary storage root; both are removed after the test. */
 export interface TestEngine {

@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { execFile } from 'node:child_process';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { promisify } from 'node:util';
 import { build } from 'esbuild';
 import type { Plugin } from 'esbuild';
+import { makeFolder } from '../support/temporary-folder.ts';
 
 const PLUGIN = new URL('../../../scripts/spread-objects.mjs', import.meta.url).href;
 
@@ -22,8 +22,7 @@ const SOURCE = `
 `;
 
 test('objects that begin with a spread keep their values, and share a hidden class', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-spread-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const folder = await makeFolder(t);
   const [entry, outfile] = [join(folder, 'plan.ts'), join(folder, 'plan.js')];
   await writeFile(entry, SOURCE);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The scripts have no types.

@@ -1,15 +1,14 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { ContractServer } from '../contract/contract-server.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
+import { makeFolder } from '../support/temporary-folder.ts';
 
 test('the root of a database that was moved away is missed, not made again, also by a restart', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-moved-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const folder = await makeFolder(t);
   const root = join(folder, 'data');
   const flags = [`--storage-root=${root}`];
   const before = await ContractServer.start({ folder, flags });
@@ -41,8 +40,7 @@ test('the root of a database that was moved away is missed, not made again, also
 });
 
 test('a new database has its root at once, and an empty one gets it at the next start', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-root-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const folder = await makeFolder(t);
   const before = await ContractServer.start({ folder });
   assert.equal((await before.admin.post('/v1/database/create', { name: 'sales' })).status, 200);
   const found = await before.catalog.databases.find('sales');

@@ -1,5 +1,3 @@
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { Table } from 'apache-arrow';
 import type { CheckedStream } from '../../src/arrow/stream/checked-stream.ts';
@@ -20,10 +18,11 @@ import type { TelemetryEvent } from '../../src/telemetry/events.ts';
 import { Writes } from '../../src/writes/writes.ts';
 import type { InsertMode, SucceededWrite, WriteRequest, WriteResult, WritesSettings } from '../../src/writes/writes.ts';
 import { ENGINE_LIMITS, latest, sql, toChunk, toStream } from '../engine/test-engine.ts';
-import type { Owner } from '../engine/test-engine.ts';
 import { testLimits } from '../support/limits.ts';
 import { toVersionMetadata } from '../support/staged-version.ts';
 import type { StagedVersion } from '../support/staged-version.ts';
+import { makeFolder } from '../support/temporary-folder.ts';
+import type { Owner } from '../support/temporary-folder.ts';
 
 /** What comes with a write beside its data. */
 export interface WriteOptions {
@@ -122,12 +121,6 @@ export async function openWriteFixture(test: Owner, settings: WriteFixtureSettin
     events,
     batches,
   });
-}
-
-async function makeFolder(test: Owner): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-writes-'));
-  test.after(async () => rm(folder, { recursive: true, force: true }));
-  return folder;
 }
 
 async function openNative(

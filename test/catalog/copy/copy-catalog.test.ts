@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdir, mkdtemp, readFile, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -16,14 +15,9 @@ import { formatCount } from '../../../src/plans/format-figure.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import type { TestPostgres } from '../../support/postgres.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import { open, refusal } from '../temporary-catalog.ts';
 import { fillCatalog } from './filled-catalog.ts';
-
-async function temporaryFolder(context: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-copy-'));
-  context.after(async () => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 async function readStore<T>(address: string, work: (sql: Sql) => Promise<T>): Promise<T> {
   const store: CatalogStore = await openStore({ address, waitMilliseconds: 5000, connectionsMax: 1 });
@@ -100,14 +94,14 @@ async function checkCopy(from: string, to: string, rows: Rows): Promise<void> {
 const quiet = { onProgress: () => {} };
 
 test('copies every row of a file to a new file, also in a new folder', async (context) => {
-  const folder = await temporaryFolder(context);
+  const folder = await makeFolder(context);
   const from = join(folder, 'from.db');
   const rows = await fill(context, from);
   await checkCopy(from, join(folder, 'new', 'to.db'), rows);
 });
 
 test('every table of the catalog is copied, or is said not to be', async (context) => {
-  const file = join(await temporaryFolder(context), 'catalog.db');
+  const file = join(await makeFolder(context), 'catalog.db');
   await (await open(context, file)).close();
   const found = await readStore(file, async (sql) => listTables(sql, file));
   const known = Object.keys(TABLES).map((name) => name.replaceAll(/[A-Z]/g, (letter) => `_${letter.toLowerCase()}`));
@@ -119,7 +113,7 @@ test('every table of the catalog is copied, or is said not to be', async (contex
 });
 
 test('refuses a target that has a catalog, and leaves it as it was', async (context) => {
-  const folder = await temporaryFolder(context);
+  const folder = await makeFolder(context);
   const [from, to] = [join(folder, 'from.db'), join(folder, 'to.db')];
   await fill(context, from);
   const other = await open(context, to);
@@ -134,7 +128,7 @@ test('refuses a target that has a catalog, and leaves it as it was', async (cont
 });
 
 test('copies into a catalog that has only been migrated', async (context) => {
-  const folder = await temporaryFolder(context);
+  const folder = await makeFolder(context);
   const [from, to] = [join(folder, 'from.db'), join(folder, 'to.db')];
   const rows = await fill(context, from);
   await (await open(context, to)).close();
@@ -142,7 +136,7 @@ test('copies into a catalog that has only been migrated', async (context) => {
 });
 
 test('refuses a source that a server uses: in its data folder, above it, or elsewhere', async (context) => {
-  const data = await temporaryFolder(context);
+  const data = await makeFolder(context);
   const folder = join(data, 'catalog');
   await mkdir(folder);
   const [from, to] = [join(folder, 'from.db'), join(folder, 'to.db')];
@@ -158,7 +152,7 @@ test('refuses a source that a server uses: in its data folder, above it, or else
 });
 
 test('refuses a missing or damaged source, the same catalog twice, and creates nothing', async (context) => {
-  const folder = await temporaryFolder(context);
+  const folder = await makeFolder(context);
   const [from, to, damaged] = [join(folder, 'from.db'), join(folder, 'to.db'), join(folder, 'damaged.db')];
   await assert.rejects(copyCatalog({ from, to, ...quiet }), refusal('InvalidInput', /from\.db has no catalog\.$/));
   await writeFile(damaged, 'this is no catalog '.repeat(100));
@@ -177,7 +171,7 @@ test('refuses a missing or damaged source, the same catalog twice, and creates n
 });
 
 test('a copy that fails leaves the target empty', async (context) => {
-  const folder = await temporaryFolder(context);
+  const folder = await makeFolder(context);
   const [from, to] = [join(folder, 'from.db'), join(folder, 'to.db')];
   await fill(context, from);
   const onProgress = ({ table }: CopyProgress): void => {
@@ -188,7 +182,7 @@ test('a copy that fails leaves the target empty', async (context) => {
 });
 
 test('the command shows rows per table and the sum, and refuses what is no catalog', async (context) => {
-  const folder = await temporaryFolder(context);
+  const folder = await makeFolder(context);
   const [from, to] = [join(folder, 'from.db'), join(folder, 'to.db')];
   const total = Object.values(await fill(context, from)).flat().length;
   const { code, out, err } = await runCli(['catalog', 'copy', from, to]);
@@ -219,7 +213,7 @@ suite('with PostgreSQL', { skip: withoutPostgres }, () => {
   });
 
   test('copies every row from SQLite to PostgreSQL, to another database, and back', async (context) => {
-    const folder = await temporaryFolder(context);
+    const folder = await makeFolder(context);
     const [from, back] = [join(folder, 'from.db'), join(folder, 'back.db')];
     const [one, other] = [await postgres.createDatabase(), await postgres.createDatabase()];
     const rows = await fill(context, from);
@@ -231,7 +225,7 @@ suite('with PostgreSQL', { skip: withoutPostgres }, () => {
   test('copies what PostgreSQL itself has written', async (context) => {
     const from = await postgres.createDatabase();
     const rows = await fill(context, from);
-    await checkCopy(from, join(await temporaryFolder(context), 'to.db'), rows);
+    await checkCopy(from, join(await makeFolder(context), 'to.db'), rows);
   });
 
   test('all tables of the database are known', async (context) => {
@@ -241,7 +235,7 @@ suite('with PostgreSQL', { skip: withoutPostgres }, () => {
   });
 
   test('refuses a source that a live node serves, until its lease has passed', async (context) => {
-    const [from, to] = [await postgres.createDatabase(), join(await temporaryFolder(context), 'to.db')];
+    const [from, to] = [await postgres.createDatabase(), join(await makeFolder(context), 'to.db')];
     await fill(context, from);
     await readStore(from, async (sql) => {
       const later = Date.now() + 3_600_000;
@@ -259,7 +253,7 @@ suite('with PostgreSQL', { skip: withoutPostgres }, () => {
   });
 
   test('the command takes an address from a file, and never shows it', async (context) => {
-    const folder = await temporaryFolder(context);
+    const folder = await makeFolder(context);
     const from = join(folder, 'from.db');
     await fill(context, from);
     const url = (await postgres.createDatabase()).replace('postgres@', 'postgres:pass-word@');

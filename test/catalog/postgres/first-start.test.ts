@@ -1,7 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, readFile, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -17,6 +16,7 @@ import type { Config } from '../../../src/config/config.ts';
 import { loadConfig } from '../../../src/config/load-config.ts';
 import { startPostgres, withoutPostgres } from '../../support/postgres.ts';
 import { runCli } from '../../support/run-cli.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import { refusal } from '../temporary-catalog.ts';
 
 const SERVERS = 4;
@@ -25,12 +25,6 @@ const ADMIN_KEY = 'an-administrator-key-of-enough-length';
 const NODE = { TILTYARD_NODE_URL: 'http://127.0.0.1:2333', TILTYARD_NODE_SECRET: 's'.repeat(32) };
 
 type Variables = Readonly<Record<string, string>>;
-
-async function temporaryFolder(context: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-first-start-'));
-  context.after(async () => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
 
 function toConfig(data: string, env: Variables): Config {
   const loaded = loadConfig({ argv: [data], env, readFile: () => '' });
@@ -50,7 +44,7 @@ async function startFirst(context: TestContext, config: Config) {
 /** Each with a separate data folder. */
 async function startTogether(context: TestContext, env: Variables) {
   const configs = await Promise.all(
-    Array.from({ length: SERVERS }, async () => toConfig(await temporaryFolder(context), env)),
+    Array.from({ length: SERVERS }, async () => toConfig(await makeFolder(context), env)),
   );
   return Promise.all(configs.map(async (config) => startFirst(context, config)));
 }
@@ -85,7 +79,7 @@ async function checkConfiguredKey(context: TestContext, env: Variables): Promise
 
 test('of several first starts on one SQLite catalog, one creates the administrator key', async (context) => {
   for (let round = 0; round < ROUNDS; round += 1) {
-    const file = async () => ({ TILTYARD_CATALOG_FILE: join(await temporaryFolder(context), 'catalog.db') });
+    const file = async () => ({ TILTYARD_CATALOG_FILE: join(await makeFolder(context), 'catalog.db') });
     await checkGeneratedKey(context, await file());
     await checkConfiguredKey(context, await file());
   }
@@ -106,7 +100,7 @@ suite('first starts on one PostgreSQL catalog', { skip: withoutPostgres }, () =>
 
   test('a revoked administrator key prevents that another one is generated', async (context) => {
     const env = await createDatabase();
-    const { catalog } = await startFirst(context, toConfig(await temporaryFolder(context), env));
+    const { catalog } = await startFirst(context, toConfig(await makeFolder(context), env));
     const admin = { role: 'admin', database: undefined, path: [] } as const;
     await catalog.keys.create({ name: 'other', digest: 'ab', grants: [admin] });
     const [first] = await catalog.keys.list();
@@ -117,7 +111,7 @@ suite('first starts on one PostgreSQL catalog', { skip: withoutPostgres }, () =>
   });
 
   test('several nodes refuse databases in local folders, old and new', async (context) => {
-    const [folder, root] = [await temporaryFolder(context), await temporaryFolder(context)];
+    const [folder, root] = [await makeFolder(context), await makeFolder(context)];
     const env = await createDatabase();
     const { catalog } = await startFirst(context, toConfig(folder, env));
     const node = { ...env, ...NODE, TILTYARD_STORAGE_ROOT: 's3://bucket/tables' };

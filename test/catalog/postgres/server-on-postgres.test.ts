@@ -1,10 +1,8 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { mkdtemp, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { rename } from 'node:fs/promises';
 import { join } from 'node:path';
 import { before, suite, test } from 'node:test';
-import type { TestContext } from 'node:test';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import { Client } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
@@ -15,6 +13,7 @@ import { runCli } from '../../support/run-cli.ts';
 import { ADMIN_KEY } from '../../support/server.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 import { uploadSlowly } from '../../support/slow-upload.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 
 suite('a server whose catalog is in PostgreSQL', { skip: withoutPostgres }, () => {
   let postgres: TestPostgres;
@@ -22,14 +21,8 @@ suite('a server whose catalog is in PostgreSQL', { skip: withoutPostgres }, () =
     postgres = await startPostgres();
   });
 
-  async function temporaryFolder(context: TestContext): Promise<string> {
-    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-on-postgres-'));
-    context.after(async () => rm(folder, { recursive: true, force: true }));
-    return folder;
-  }
-
   test('keeps its tables over a restart, and no catalog in its folder', async (context) => {
-    const folder = await temporaryFolder(context);
+    const folder = await makeFolder(context);
     const env = { TILTYARD_CATALOG_URL: await postgres.createDatabase() };
     const first = await startServerProcess(folder, [], env);
     const client = new Client(first.url);
@@ -50,7 +43,7 @@ suite('a server whose catalog is in PostgreSQL', { skip: withoutPostgres }, () =
 
   test('takes in an upload that is arriving when it is stopped', async (context) => {
     const env = { TILTYARD_CATALOG_URL: await postgres.createDatabase() };
-    const server = await startServerProcess(await temporaryFolder(context), [], env);
+    const server = await startServerProcess(await makeFolder(context), [], env);
     context.after(async () => server.stop());
     const client = new Client(server.url);
     assert.equal((await client.arrow('/v1/table/items/create', sampleStream(3))).status, 200);
@@ -73,7 +66,7 @@ suite('a server whose catalog is in PostgreSQL', { skip: withoutPostgres }, () =
   });
 
   test('takes over the catalog of SQLite and gives it back, each time with all tables and keys', async (context) => {
-    const folder = await temporaryFolder(context);
+    const folder = await makeFolder(context);
     const [file, back] = [join(folder, 'tiltyard.db'), join(folder, 'back.db')];
     const env = { TILTYARD_CATALOG_URL: await postgres.createDatabase() };
     const copy = async (from: string, to: string) => (await runCli(['catalog', 'copy', from, to])).code;
@@ -103,7 +96,7 @@ suite('a server whose catalog is in PostgreSQL', { skip: withoutPostgres }, () =
   });
 
   test('does not create a missing storage root that has tables', async (context) => {
-    const [folder, root] = [await temporaryFolder(context), join(await temporaryFolder(context), 'root')];
+    const [folder, root] = [await makeFolder(context), join(await makeFolder(context), 'root')];
     const env = { TILTYARD_CATALOG_URL: await postgres.createDatabase(), TILTYARD_STORAGE_ROOT: root };
     const server = await startServerProcess(folder, [], env);
     assert.equal((await new Client(server.url).arrow('/v1/table/items/create', sampleStream(3))).status, 200);
@@ -117,7 +110,7 @@ suite('a server whose catalog is in PostgreSQL', { skip: withoutPostgres }, () =
   });
 
   test('is examined by doctor, which never shows the address', async (context) => {
-    const folder = await temporaryFolder(context);
+    const folder = await makeFolder(context);
     const url = await postgres.createDatabase();
     const examine = async (address: string) => {
       const env = { TILTYARD_CATALOG_URL: address };

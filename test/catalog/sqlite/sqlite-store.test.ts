@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
 import { spawn, spawnSync } from 'node:child_process';
-import { mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, stat, writeFile } from 'node:fs/promises';
 import { dirname, join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import Database from 'libsql';
 import { migrate } from '../../../src/catalog/schema/migrations.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import { openSqliteStore } from '../../../src/catalog/sqlite/sqlite-store.ts';
 import type { CatalogStore } from '../../../src/catalog/store.ts';
 import { CHILD, NOW, nextMessage, open, refusal, temporaryCatalog, temporaryFile } from '../temporary-catalog.ts';
@@ -64,8 +64,7 @@ test('refuses a folder that is missing, without naming it', async (context) => {
 });
 
 test('refuses a folder instead of the file', async (context) => {
-  const folder = await mkdtemp(join(tmpdir(), 'catalog-'));
-  context.after(async () => rm(folder, { recursive: true }));
+  const folder = await makeFolder(context);
   await assert.rejects(open(context, folder), refusal('ServiceUnavailable'));
 });
 

@@ -1,7 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { readdir } from 'node:fs/promises';
 import { after, before, suite, test } from 'node:test';
 import type { Answer } from '../../support/client.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
@@ -11,6 +9,7 @@ import { readJsonOn, runCli, runCliOn } from '../../support/run-cli.ts';
 import type { Outcome } from '../../support/run-cli.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 
 let server: TestServer;
 before(async () => {
@@ -94,8 +93,7 @@ suite('keys', () => {
   });
 
   test('are not created in a folder without a server, and the message says what to do', async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-cli-nowhere-'));
-    t.after(async () => rm(folder, { recursive: true, force: true }));
+    const folder = await makeFolder(t);
     const env = { TILTYARD_URL: 'http://127.0.0.1:9', TILTYARD_DATA: folder };
     const { code, out, err } = await runCli(['key', 'create', 'x'], { env });
     assert.deepEqual([code, out], [3, '']);

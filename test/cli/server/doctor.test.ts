@@ -8,6 +8,7 @@ import { runCli } from '../../support/run-cli.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 import type { ServerProcess } from '../../support/server-process.ts';
 import { ADMIN_KEY } from '../../support/server.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 
 let folder: string;
 let server: ServerProcess;
@@ -64,8 +65,7 @@ test('says which settings are wrong, and that a folder is not there', async () =
 });
 
 test('reports a missing or damaged catalog and a key that others can read, and changes nothing', async (t) => {
-  const other = await mkdtemp(join(tmpdir(), 'tiltyard-doctor-'));
-  t.after(async () => rm(other, { recursive: true, force: true }));
+  const other = await makeFolder(t);
   assert.equal((await examine(other, '--offline')).states['catalog'], 'warning');
   await writeFile(join(other, 'tiltyard.db'), 'this is no catalog, whatever its name may say '.repeat(100));
   await writeFile(join(other, 'admin.key'), 'x');

@@ -2,18 +2,16 @@ import { SignJWT, createRemoteJWKSet, decodeJwt, decodeProtectedHeader, importJW
 import type { JWK, JWTPayload } from 'jose';
 import assert from 'node:assert/strict';
 import { once } from 'node:events';
-import { mkdtemp, rm, stat } from 'node:fs/promises';
+import { stat } from 'node:fs/promises';
 import { connect } from 'node:net';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import type { TestContext } from 'node:test';
 import { generateClientSecret } from '../../../src/auth/keys/secrets.ts';
 import { generateSigningKey } from '../../../src/auth/keys/signing-keys.ts';
 import type { Client } from '../../support/client.ts';
 import { EVERYTHING, askToken, makeClient, requireToken } from '../../support/own-clients.ts';
 import type { OwnClient } from '../../support/own-clients.ts';
 import { startServer } from '../../support/server.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import { ContractServer } from '../contract-server.ts';
 import { sendRaw } from '../raw-request.ts';
 import { assertRefused, forbidden, tableNotFound, unauthenticated } from '../refusal.ts';
@@ -367,7 +365,7 @@ suite('signing keys', () => {
   });
 
   test('may be changed: earlier tokens live on, new ones are signed by the new key, also after a restart', async (t) => {
-    const folder = await newFolder(t);
+    const folder = await makeFolder(t);
     const one = await ContractServer.start({ folder });
     const caller = await makeClient(one.catalog);
     const early = await requireToken(one.url, caller);
@@ -405,7 +403,7 @@ suite('signing keys', () => {
 
 suite('the settings of the token endpoint', () => {
   test('can turn it off: no route, and no token of ours counts', async (t) => {
-    const folder = await newFolder(t);
+    const folder = await makeFolder(t);
     const on = await ContractServer.start({ folder });
     const token = await requireToken(on.url, await makeClient(on.catalog));
     await on.close();
@@ -441,9 +439,3 @@ suite('the settings of the token endpoint', () => {
     assert.equal(exp - iat, 60);
   });
 });
-
-async function newFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-tokens-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
-  return folder;
-}

@@ -1,11 +1,9 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { test } from 'node:test';
 import { Client } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startServerProcess } from '../../support/server-process.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import { ended, wideStream } from './computed-tables.ts';
 
 const ROWS = 1600;
@@ -13,8 +11,7 @@ const ROWS = 1600;
 const FLAGS = ['--engine-backfill-bytes=64KiB', '--maintenance-running-max=0'];
 
 test('a backfill that was killed in the middle goes on under the same id after the next start', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-backfill-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const folder = await makeFolder(t);
   const first = await startServerProcess(folder, FLAGS);
   const client = new Client(first.url);
   assert.equal((await client.arrow('/v1/table/wide/create', wideStream(ROWS))).status, 200);
@@ -38,8 +35,7 @@ test('a backfill that was killed in the middle goes on under the same id after t
 });
 
 test('a server that is stopped leaves its backfill to the next start', async (t) => {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-backfill-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const folder = await makeFolder(t);
   const first = await startServerProcess(folder, FLAGS);
   const client = new Client(first.url);
   assert.equal((await client.arrow('/v1/table/wide/create', wideStream(ROWS))).status, 200);

@@ -1,11 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import { Client } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startServerProcess } from '../../support/server-process.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import { ended, wideStream } from './computed-tables.ts';
 
 const ROWS = 6000;
@@ -19,8 +19,7 @@ async function countView(client: Client, predicate?: string): Promise<number> {
 
 for (const how of ['rebuilds', 'appends to'] as const) {
   test(`a refresh that ${how} a view and is killed in the middle goes on under the same id, and is applied once`, async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-refresh-'));
-    t.after(async () => rm(folder, { recursive: true, force: true }));
+    const folder = await makeFolder(t);
     const first = await startServerProcess(folder, FLAGS);
     const client = new Client(first.url);
     const isAppend = how === 'appends to';

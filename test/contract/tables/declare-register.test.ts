@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { existsSync } from 'node:fs';
-import { cp, mkdir, mkdtemp, rm, symlink } from 'node:fs/promises';
+import { cp, mkdir, rm, symlink } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { basename, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
@@ -8,6 +8,7 @@ import { connect } from '@lancedb/lancedb';
 import { holdVersion } from '../../catalog/temporary-catalog.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer, Client } from '../../support/client.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import { ContractServer } from '../contract-server.ts';
 import { CODE, assertRefused, badRequest, forbidden, tableNotFound, unauthenticated } from '../refusal.ts';
 
@@ -426,35 +427,31 @@ suite('POST /v1/table/{id}/deregister', () => {
 });
 
 suite('a start after it', () => {
-  test('adopts nothing that was deregistered, and removes what a drop has left', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-test-'));
-    try {
-      const first = await ContractServer.start({ folder });
-      const outside = await connect(folder);
-      await outside.createTable('mine', [{ id: 1 }]);
-      outside.close();
-      await first.admin.post('/v1/table/mine/register', { location: 'mine.lance' });
-      await first.admin.post('/v1/table/mine/deregister', {});
-      const dropped = await first.table();
-      // What a crash between the row and the data leaves.
-      const database = await first.catalog.databases.find('default');
-      assert.ok(database);
-      const table = await first.catalog.tables.find(database.id, [dropped.id]);
-      assert.ok(table);
-      const entry = { operation: 'drop_table', caller: 'key:k', version: 0, requestId: 'r' };
-      await first.catalog.tables.drop(table, entry);
-      await rm(join(dropped.location, '_versions'), { recursive: true });
-      assert.ok(existsSync(dropped.location));
-      await first.close();
+  test('adopts nothing that was deregistered, and removes what a drop has left', async (t) => {
+    const folder = await makeFolder(t);
+    const first = await ContractServer.start({ folder });
+    const outside = await connect(folder);
+    await outside.createTable('mine', [{ id: 1 }]);
+    outside.close();
+    await first.admin.post('/v1/table/mine/register', { location: 'mine.lance' });
+    await first.admin.post('/v1/table/mine/deregister', {});
+    const dropped = await first.table();
+    // What a crash between the row and the data leaves.
+    const database = await first.catalog.databases.find('default');
+    assert.ok(database);
+    const table = await first.catalog.tables.find(database.id, [dropped.id]);
+    assert.ok(table);
+    const entry = { operation: 'drop_table', caller: 'key:k', version: 0, requestId: 'r' };
+    await first.catalog.tables.drop(table, entry);
+    await rm(join(dropped.location, '_versions'), { recursive: true });
+    assert.ok(existsSync(dropped.location));
+    await first.close();
 
-      const second = await ContractServer.start({ folder });
-      assert.deepEqual(await second.listed(), []);
-      assert.equal(existsSync(dropped.location), false);
-      assert.deepEqual(await second.catalog.tables.removals(), []);
-      assert.ok(existsSync(join(folder, 'mine.lance')));
-      await second.close();
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+    const second = await ContractServer.start({ folder });
+    assert.deepEqual(await second.listed(), []);
+    assert.equal(existsSync(dropped.location), false);
+    assert.deepEqual(await second.catalog.tables.removals(), []);
+    assert.ok(existsSync(join(folder, 'mine.lance')));
+    await second.close();
   });
 });

@@ -1,12 +1,10 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sampleStream } from '../../support/arrow-tables.ts';
 import type { Answer, Client } from '../../support/client.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import { ContractServer, updated } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
 import { CODE, assertRefused, badRequest } from '../refusal.ts';
@@ -224,26 +222,22 @@ suite('by itself', () => {
     }
   });
 
-  test('tables that were written before a restart are found, and a pause outlives it', async () => {
-    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-maintenance-'));
-    try {
-      const first = await ContractServer.start({ folder, flags: ['--maintenance-running-max=0'] });
-      const [paused, used] = [await first.table({ stream: sampleStream(20) }), await first.table()];
-      for (const table of [paused, used]) await updateEach(first.admin, table, 10, 10);
-      assert.equal((await done(used, 'describe', first.admin)).state, 'off');
-      await done(paused, 'pause', first.admin);
-      await first.close();
-      const second = await ContractServer.start({ folder, flags: EAGER });
-      while ((await done(used, 'describe', second.admin)).num_fragments > 1) await sleep(20);
-      assert.equal((await done(paused, 'describe', second.admin)).num_fragments > 8, true);
-      assert.equal((await done(paused, 'resume', second.admin)).state, 'automatic');
-      await second.close();
-      const third = await ContractServer.start({ folder, flags: EAGER });
-      while ((await done(paused, 'describe', third.admin)).num_fragments > 1) await sleep(20);
-      await third.close();
-    } finally {
-      await rm(folder, { recursive: true, force: true });
-    }
+  test('tables that were written before a restart are found, and a pause outlives it', async (t) => {
+    const folder = await makeFolder(t);
+    const first = await ContractServer.start({ folder, flags: ['--maintenance-running-max=0'] });
+    const [paused, used] = [await first.table({ stream: sampleStream(20) }), await first.table()];
+    for (const table of [paused, used]) await updateEach(first.admin, table, 10, 10);
+    assert.equal((await done(used, 'describe', first.admin)).state, 'off');
+    await done(paused, 'pause', first.admin);
+    await first.close();
+    const second = await ContractServer.start({ folder, flags: EAGER });
+    while ((await done(used, 'describe', second.admin)).num_fragments > 1) await sleep(20);
+    assert.equal((await done(paused, 'describe', second.admin)).num_fragments > 8, true);
+    assert.equal((await done(paused, 'resume', second.admin)).state, 'automatic');
+    await second.close();
+    const third = await ContractServer.start({ folder, flags: EAGER });
+    while ((await done(paused, 'describe', third.admin)).num_fragments > 1) await sleep(20);
+    await third.close();
   });
 
   test('that a table is dropped while it is looked after counts as no failure', async () => {

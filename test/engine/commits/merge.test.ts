@@ -5,7 +5,8 @@ import type { Engine, MergeRequest } from '../../../src/engine/engine.ts';
 import type { TableState } from '../../../src/model/table.ts';
 import { refusal } from '../../support/refusal.ts';
 import { commitPlan, openApart, openTable, readRows, sql, toChunk, toStream } from '../test-engine.ts';
-import type { Owner, Row } from '../test-engine.ts';
+import type { Row } from '../test-engine.ts';
+import type { Owner } from '../../support/temporary-folder.ts';
 import { optional, toTable } from '../sample-tables.ts';
 import { loadNative } from '../../../src/engine/native/native.ts';
 

@@ -22,7 +22,8 @@ import {
   sql,
   toStream,
 } from '../test-engine.ts';
-import type { Owner, TestEngine } from '../test-engine.ts';
+import type { TestEngine } from '../test-engine.ts';
+import type { Owner } from '../../support/temporary-folder.ts';
 import { toItems } from '../sample-tables.ts';
 
 /** Replaces all rows in one commit. */

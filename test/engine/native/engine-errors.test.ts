@@ -20,6 +20,7 @@ import {
   vectorFromArray,
 } from 'apache-arrow';
 import { openArrowStream } from '../../../src/arrow/stream/checked-stream.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import { findErrorRule, translateError } from '../../../src/engine/native/engine-errors.ts';
 import { ERROR_RULES } from '../../../src/engine/native/error-rules.ts';
 import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
@@ -460,8 +461,7 @@ for (const text of [
 }
 
 async function openKit(t: TestContext): Promise<Kit> {
-  const root = await mkdtemp(join(tmpdir(), 'tiltyard-engine-'));
-  t.after(async () => rm(root, { recursive: true, force: true }));
+  const root = await makeFolder(t);
   const connection = await connectApart(t, root);
   const table = await connection.createTable('t', toFile(toDocuments(300)), 'create', [], {});
   return { t, root, connection, table };

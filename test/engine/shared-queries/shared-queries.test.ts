@@ -9,7 +9,7 @@ import type { TableState } from '../../../src/model/table.ts';
 import { eventually } from '../../support/eventually.ts';
 import { PERSON, toTable, vectorType } from '../sample-tables.ts';
 import { ENGINE_LIMITS, commitPlan, latest, openTestEngine, sql, toChunk, toQuery, toStream } from '../test-engine.ts';
-import type { Owner } from '../test-engine.ts';
+import type { Owner } from '../../support/temporary-folder.ts';
 
 const NO_TIMEOUT = { seconds: undefined, signal: () => new AbortController().signal };
 const SHARING = { limits: { ...ENGINE_LIMITS, sharedQueriesMax: 16 } };

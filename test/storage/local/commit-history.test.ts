@@ -1,12 +1,12 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readdir, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { readdir, rm } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { connect } from '@lancedb/lancedb';
 import type { Table } from '@lancedb/lancedb';
 import { isMaintenance, locationUri } from '../../../src/model/table.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import type { Commit } from '../../../src/model/table.ts';
 import { readCommitsAfter } from '../../../src/storage/local/commit-history.ts';
 import { commitPlan, openTable as openTestEngine } from '../../engine/test-engine.ts';
@@ -15,8 +15,7 @@ import { toItems } from '../../engine/sample-tables.ts';
 const ROW = { id: 1, value: 1 };
 
 async function openItems(t: TestContext): Promise<{ readonly folder: string; readonly table: Table }> {
-  const root = await mkdtemp(join(tmpdir(), 'tiltyard-commits-'));
-  t.after(async () => rm(root, { recursive: true, force: true }));
+  const root = await makeFolder(t);
   const database = await connect(root);
   t.after(() => database.close());
   const table = await database.createTable('items', [ROW, { ...ROW, id: 2 }]);

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { mkdirSync } from 'node:fs';
-import { mkdir, mkdtemp, rm, statfs, utimes, writeFile } from 'node:fs/promises';
+import { mkdir, rm, statfs, utimes, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -12,6 +12,7 @@ import { locationUri } from '../../../src/model/table.ts';
 import { commitPlan, openTable, sql } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
 import { eventually } from '../../support/eventually.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 
 const LONG_AGO = 1_600_000_000.25;
 
@@ -19,8 +20,7 @@ const LONG_AGO = 1_600_000_000.25;
 const TICK_MILLISECONDS = 20;
 
 async function openFolder(t: TestContext): Promise<{ readonly folder: string; readonly watch: VersionWatch }> {
-  const root = await mkdtemp(join(tmpdir(), 'tiltyard-engine-'));
-  t.after(async () => rm(root, { recursive: true, force: true }));
+  const root = await makeFolder(t);
   const folder = join(root, 'table.lance', '_versions');
   await mkdir(folder, { recursive: true });
   return { folder, watch: await watchVersions(join(root, 'table.lance')) };

@@ -1,21 +1,20 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm, writeFile } from 'node:fs/promises';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { IncomingMessage } from 'node:http';
 import type { AddressInfo } from 'node:net';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { S3Emulator } from '../../support/s3/s3-emulator.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import { openStore } from './test-stores.ts';
 
 /** A store that accepts the emulator's key, which the environment alone leads to. */
 async function openScene(t: TestContext) {
   const emulator = await S3Emulator.start(t);
   const { aws_endpoint = '', aws_access_key_id: id = '', aws_secret_access_key: secret = '' } = emulator.storageOptions;
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-credentials-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const folder = await makeFolder(t);
   const requireAccess = async (environment: Readonly<Record<string, string>>): Promise<void> => {
     const absent = { AWS_SHARED_CREDENTIALS_FILE: join(folder, 'absent') };
     const options = { aws_endpoint, allow_http: 'true' };

@@ -1,6 +1,4 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { connect } from '@lancedb/lancedb';
@@ -12,6 +10,7 @@ import { runCliOn } from '../../support/run-cli.ts';
 import { S3Emulator } from '../../support/s3/s3-emulator.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import { NO_OBJECT_STORES } from './test-stores.ts';
 
 const ROOT = 's3://tables/prefix';
@@ -231,8 +230,7 @@ suite('on an object store', () => {
   );
 
   test('a database is backed up and restored', { skip: NO_OBJECT_STORES }, async (t) => {
-    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-backup-'));
-    t.after(async () => rm(folder, { recursive: true, force: true }));
+    const folder = await makeFolder(t);
     await create('precious');
     const kept = await runCliOn(server.url, ['backup', 'default', join(folder, 'kept')]);
     assert.equal(kept.code, 0, kept.err);
@@ -267,8 +265,7 @@ test(
   { skip: NO_OBJECT_STORES },
   async (t) => {
     const own = await S3Emulator.start(t);
-    const folder = await mkdtemp(join(tmpdir(), 'tiltyard-out-'));
-    t.after(async () => rm(folder, { recursive: true, force: true }));
+    const folder = await makeFolder(t);
     const options = { folder, flags: [...toFlags(own), '--storage-request-attempts-max=2'] };
     const first = await startServer(options);
     assert.equal((await new Client(first.url).arrow('/v1/table/items/create', sampleStream())).status, 200);

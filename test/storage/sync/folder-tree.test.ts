@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, symlink, utimes, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import {
@@ -9,10 +8,10 @@ import {
   measureFolder,
   sweepUnfinished,
 } from '../../../src/storage/sync/folder-tree.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 
 test('finds everything below a folder, but for files that are still being written', async (t) => {
-  const root = await mkdtemp(join(tmpdir(), 'tiltyard-tree-'));
-  t.after(async () => rm(root, { recursive: true, force: true }));
+  const root = await makeFolder(t);
   await mkdir(join(root, 'data'));
   for (const name of ['a', 'data/b', 'data/.tmpXyz', 'data/c.manifest#1']) await writeFile(join(root, name), '');
   const { files, folders } = await findChangedSince(root, 0);
@@ -21,8 +20,7 @@ test('finds everything below a folder, but for files that are still being writte
 });
 
 test('finds what was made since a time, whatever time a file claims to be of', async (t) => {
-  const root = await mkdtemp(join(tmpdir(), 'tiltyard-tree-'));
-  t.after(async () => rm(root, { recursive: true, force: true }));
+  const root = await makeFolder(t);
   await writeFile(join(root, 'a'), '');
   await utimes(join(root, 'a'), 1, 1);
   const now = Date.now();
@@ -36,8 +34,7 @@ test('a folder that is not there has nothing', async () => {
 });
 
 test('measures all files below a folder, and leaves the event loop free meanwhile', async (t) => {
-  const root = await mkdtemp(join(tmpdir(), 'tiltyard-tree-'));
-  t.after(async () => rm(root, { recursive: true, force: true }));
+  const root = await makeFolder(t);
   await mkdir(join(root, 'data/deep'), { recursive: true });
   const names = Array.from({ length: 4000 }, (_, index) => `data/${index % 2 === 0 ? 'deep/' : ''}${index}`);
   for (const name of names) await writeFile(join(root, name), 'abc');
@@ -51,8 +48,7 @@ test('measures all files below a folder, and leaves the event loop free meanwhil
 });
 
 test('removes files that were left unfinished long ago, and no others', async (t) => {
-  const root = await mkdtemp(join(tmpdir(), 'tiltyard-tree-'));
-  t.after(async () => rm(root, { recursive: true, force: true }));
+  const root = await makeFolder(t);
   await mkdir(join(root, 'data'));
   for (const name of ['data/.tmpOld', 'data/.tmpNew', 'data/old']) await writeFile(join(root, name), 'abc');
   for (const name of ['data/.tmpOld', 'data/old']) await utimes(join(root, name), 1, 1);

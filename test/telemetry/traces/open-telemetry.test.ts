@@ -7,6 +7,7 @@ import { sampleStream } from '../../support/arrow-tables.ts';
 import { Client } from '../../support/client.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 import type { ServerProcess } from '../../support/server-process.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import { startCollector, toObject } from './collector.ts';
 import type { Collector, ReceivedSpan } from './collector.ts';
 
@@ -106,8 +107,8 @@ test('the service names itself, its release and what OTEL_RESOURCE_ATTRIBUTES ad
   assert.equal(resource?.['deployment.environment.name'], 'test');
 });
 
-test('sends what is left at shutdown, which a collector that is away does not block', async () => {
-  const other = await mkdtemp(join(tmpdir(), 'tiltyard-otel-'));
+test('sends what is left at shutdown, which a collector that is away does not block', async (t) => {
+  const other = await makeFolder(t);
   const late = { OTEL_BSP_SCHEDULE_DELAY: '60000', OTEL_BLRP_SCHEDULE_DELAY: '60000' };
   const ended = await startServerProcess(other, [], { OTEL_EXPORTER_OTLP_ENDPOINT: collector.url, ...late });
   await new Client(ended.url).get('/v1/tables', { 'x-request-id': 'at-the-end' });
@@ -116,14 +117,12 @@ test('sends what is left at shutdown, which a collector that is away does not bl
   const alone = await startServerProcess(other, [], { OTEL_EXPORTER_OTLP_ENDPOINT: 'http://127.0.0.1:1', ...late });
   await new Client(alone.url).get('/v1/tables');
   assert.equal(await alone.stop(), 0);
-  await rm(other, { recursive: true, force: true });
 });
 
-test('without the variables nothing is traced, and no reply carries a trace', async () => {
-  const other = await mkdtemp(join(tmpdir(), 'tiltyard-otel-'));
+test('without the variables nothing is traced, and no reply carries a trace', async (t) => {
+  const other = await makeFolder(t);
   const plain = await startServerProcess(other, [], { OTEL_EXPORTER_OTLP_ENDPOINT: '' });
   const answer = await new Client(plain.url).get('/v1/tables', { traceparent: `00-${TRACE}-${PARENT}-01` });
   assert.deepEqual([answer.status, answer.headers.get('traceresponse')], [200, null]);
   await plain.stop();
-  await rm(other, { recursive: true, force: true });
 });

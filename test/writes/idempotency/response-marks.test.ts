@@ -1,18 +1,17 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readFile, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { ResponseMarks } from '../../../src/writes/idempotency/response-marks.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 
 const BOOT = 'boot-1';
 const SLOT_BYTES = 128;
 const SLOTS = 4096;
 
 async function temporaryPath(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-marks-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const folder = await makeFolder(t);
   return join(folder, 'marks');
 }
 

@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
-import { cp, mkdtemp, readdir, rename, rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { cp, readdir, rename, rm } from 'node:fs/promises';
 import { basename, join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -12,6 +11,7 @@ import type { Answer } from '../../support/client.ts';
 import { DiskGate } from '../../support/disk-gate.ts';
 import { eventually } from '../../support/eventually.ts';
 import { toSchemaSix } from '../../support/former-catalog.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import { ContractServer } from '../../contract/contract-server.ts';
 import type { MadeTable } from '../../contract/contract-server.ts';
 
@@ -41,8 +41,7 @@ async function newestManifest(folder: string): Promise<string> {
 
 /** What is on disk in this moment is what a kill in this moment leaves; the copy is what the next process finds. */
 async function takeKilled(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-killed-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
+  const folder = await makeFolder(t);
   await cp(server.folder, folder, { recursive: true });
   return folder;
 }
@@ -235,8 +234,7 @@ suite('a catalog that cannot be written while a commit is recorded', () => {
     ['with a key', { 'idempotency-key': 'locked' }],
   ] as const) {
     test(`the write is in doubt, and the same request ${title} is answered once it is resolved`, async (t) => {
-      const folder = await mkdtemp(join(tmpdir(), 'tiltyard-locked-'));
-      t.after(async () => rm(folder, { recursive: true, force: true }));
+      const folder = await makeFolder(t);
       let holder: Database.Database | undefined;
       const onWriteStep = (step: WriteStep): void => {
         if (step !== 'record' || holder !== undefined) return;

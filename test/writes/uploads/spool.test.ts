@@ -1,18 +1,11 @@
 import assert from 'node:assert/strict';
-import { mkdir, mkdtemp, readdir, rm, writeFile } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
+import { mkdir, readdir, rm, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
-import type { TestContext } from 'node:test';
 import type { ArrowChunk } from '../../../src/arrow/stream/checked-stream.ts';
 import { Spool } from '../../../src/writes/uploads/spool.ts';
 import { refusal } from '../../support/refusal.ts';
-
-async function temporaryFolder(t: TestContext): Promise<string> {
-  const folder = await mkdtemp(join(tmpdir(), 'tiltyard-spool-'));
-  t.after(async () => rm(folder, { recursive: true, force: true }));
-  return folder;
-}
+import { makeFolder } from '../../support/temporary-folder.ts';
 
 /** Chunks of so many bytes, each filled with its own number; counts how many were given back. */
 function toChunks(sizes: readonly number[]): { readonly chunks: ArrowChunk[]; readonly released: () => number } {
@@ -33,7 +26,7 @@ async function* over(chunks: readonly ArrowChunk[], failure?: Error): AsyncGener
 }
 
 test('gives back what it took, in order, and forgets it when told', async (t) => {
-  const folder = await temporaryFolder(t);
+  const folder = await makeFolder(t);
   const spool = await Spool.open(folder, 100);
   const { chunks, released } = toChunks([10, 20, 30]);
   const taken = await spool.take({ pulled: chunks.slice(0, 1), rest: over(chunks.slice(1)) }, 'ann');
@@ -52,7 +45,7 @@ test('gives back what it took, in order, and forgets it when told', async (t) =>
 });
 
 test('chunks without rows are left out, but for one that has the schema', async (t) => {
-  const spool = await Spool.open(await temporaryFolder(t), 100);
+  const spool = await Spool.open(await makeFolder(t), 100);
   const readCounts = async (rows: readonly number[]): Promise<readonly number[]> => {
     const { pulled, rest } = await spool.read(
       await spool.take({ pulled: [], rest: over(toChunks(rows).chunks) }, 'ann'),
@@ -67,7 +60,7 @@ test('chunks without rows are left out, but for one that has the schema', async 
 });
 
 test('leaves nothing of a stream that fails', async (t) => {
-  const folder = await temporaryFolder(t);
+  const folder = await makeFolder(t);
   const spool = await Spool.open(folder, 100);
   const failure = new Error('the sender went away');
   await assert.rejects(spool.take({ pulled: [], rest: over(toChunks([10, 20]).chunks, failure) }, 'ann'), failure);
@@ -76,7 +69,7 @@ test('leaves nothing of a stream that fails', async (t) => {
 });
 
 test('refuses a stream larger than the share of one caller, and one for which others leave no space', async (t) => {
-  const spool = await Spool.open(await temporaryFolder(t), 100);
+  const spool = await Spool.open(await makeFolder(t), 100);
   const take = async (rows: readonly number[], caller: string) =>
     spool.take({ pulled: [], rest: over(toChunks(rows).chunks) }, caller);
   await assert.rejects(take([50, 30], 'ann'), refusal('PayloadTooLarge', /spoolBytesMax/));
@@ -85,7 +78,7 @@ test('refuses a stream larger than the share of one caller, and one for which ot
 });
 
 test('leaves space for others, however much one caller sends', async (t) => {
-  const spool = await Spool.open(await temporaryFolder(t), 100);
+  const spool = await Spool.open(await makeFolder(t), 100);
   const take = async (rows: readonly number[], caller: string) =>
     spool.take({ pulled: [], rest: over(toChunks(rows).chunks) }, caller);
   const first = await take([40], 'ann');
@@ -97,7 +90,7 @@ test('leaves space for others, however much one caller sends', async (t) => {
 });
 
 test('a disk that cannot be written is a service that is not available, until it can', async (t) => {
-  const folder = await temporaryFolder(t);
+  const folder = await makeFolder(t);
   await writeFile(join(folder, 'file'), '');
   const spool = await Spool.open(join(folder, 'file'), 100);
   const take = async () => spool.take({ pulled: [], rest: over(toChunks([5]).chunks) }, 'ann');
@@ -107,7 +100,7 @@ test('a disk that cannot be written is a service that is not available, until it
 });
 
 test('removes what processes that are no more have left, and only that', async (t) => {
-  const folder = await temporaryFolder(t);
+  const folder = await makeFolder(t);
   const gone = '2147483646';
   for (const name of [gone, String(process.ppid), String(process.pid)]) {
     await mkdir(join(folder, name));
