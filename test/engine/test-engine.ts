@@ -133,6 +133,30 @@ export async function openFixture(name: string, limits: Partial<ArrowLimits> = {
   return openArrowStream(pieces(await readFixture(name)), { ...ARROW_LIMITS, ...limits });
 }
 
+/** A stream of several chunks, so that writing it takes several commits. */
+export async function openLong(): Promise<CheckedStream> {
+  return openFixture('multi', { chunkBytes: 2048 });
+}
+
+export function withChunks(stream: CheckedStream, change: (chunk: ArrowChunk) => ArrowChunk): CheckedStream {
+  async function* changed(): AsyncGenerator<ArrowChunk> {
+    for await (const chunk of stream.chunks) yield change(chunk);
+  }
+  return { schema: stream.schema, chunks: changed() };
+}
+
+export function cutAfter(stream: CheckedStream, count: number, failure: Error): CheckedStream {
+  async function* cut(): AsyncGenerator<ArrowChunk> {
+    let given = 0;
+    for await (const chunk of stream.chunks) {
+      if (given === count) throw failure;
+      given += 1;
+      yield chunk;
+    }
+  }
+  return { schema: stream.schema, chunks: cut() };
+}
+
 export async function* pieces(bytes: Uint8Array): AsyncGenerator<Uint8Array> {
   yield bytes;
 }

@@ -7,7 +7,7 @@ import { Jobs } from '../../src/jobs/jobs.ts';
 import { Maintenance } from '../../src/maintenance/maintenance.ts';
 import type { MaintenanceLimits } from '../../src/model/limits.ts';
 import { toItems } from '../engine/sample-tables.ts';
-import { openFixture } from '../engine/test-engine.ts';
+import { openLong } from '../engine/test-engine.ts';
 import { eventually } from '../support/eventually.ts';
 import { testLimits } from '../support/limits.ts';
 import { refusal } from '../support/refusal.ts';
@@ -131,7 +131,7 @@ test('a run on request is refused while a failed long write is not undone, and k
     },
   };
   const { fixture, maintenance, listVersions } = await openMaintained(t, {}, settings);
-  const overwrite = fixture.insert(await openFixture('multi', { chunkBytes: 2048 }), { mode: 'overwrite' });
+  const overwrite = fixture.insert(await openLong(), { mode: 'overwrite' });
   await assert.rejects(overwrite, refusal('ServiceUnavailable'));
   const table = await fixture.table();
   assert.equal(table.heldVersion, 1);

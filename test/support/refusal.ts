@@ -13,6 +13,12 @@ export function refusalOf(action: () => unknown): ServiceError {
   return assert.fail('nothing was refused');
 }
 
+/** Of a refusal; anything else fails the test. */
+export function kindOf(error: unknown): ErrorName {
+  assert.ok(error instanceof ServiceError, `not a refusal: ${String(error)}`);
+  return error.kind;
+}
+
 /** For `assert.rejects`: a refusal of this kind, whose sentence or hint has these words. */
 export function refusal(kind: ErrorName, words = /./): (error: unknown) => boolean {
   return (error) => {

@@ -3,34 +3,24 @@ import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
-import type { ArrowChunk, CheckedStream } from '../../src/arrow/stream/checked-stream.ts';
 import type { Journal } from '../../src/catalog/catalog.ts';
 import { NotOwner } from '../../src/errors/service-error.ts';
 import type { WriteStep } from '../../src/writes/writes.ts';
-import { openApart, openFixture, readRows } from '../engine/test-engine.ts';
+import { cutAfter, openApart, openFixture, openLong, withChunks } from '../engine/test-engine.ts';
 import { toItems } from '../engine/sample-tables.ts';
 import { watchCommits } from '../engine/watched-native.ts';
 import { eventually } from '../support/eventually.ts';
 import { refusal } from '../support/refusal.ts';
-import { openWriteFixture } from './write-fixture.ts';
+import { countRows, openWriteFixture } from './write-fixture.ts';
 import type { WriteFixture, WriteFixtureSettings } from './write-fixture.ts';
 
 const ROWS = 50;
-
-/** A stream of several chunks, so that writing it takes several commits. */
-async function openLong(): Promise<CheckedStream> {
-  return openFixture('multi', { chunkBytes: 2048 });
-}
 
 /** A fixture with a table of the same rows, in one version. */
 async function openMulti(t: TestContext, settings: WriteFixtureSettings = {}): Promise<WriteFixture> {
   const fixture = await openWriteFixture(t, settings);
   await fixture.create(await openFixture('multi'));
   return fixture;
-}
-
-async function countRows(t: TestContext, fixture: WriteFixture, branch?: string): Promise<number> {
-  return (await readRows(t, fixture.state('table', branch))).length;
 }
 
 async function assertSpoolEmpty({ folder }: WriteFixture): Promise<void> {
@@ -42,25 +32,6 @@ async function assertUndone(t: TestContext, fixture: WriteFixture): Promise<void
   assert.equal((await fixture.table()).heldVersion, undefined);
   assert.deepEqual(await fixture.catalog.journal.pending(), []);
   await assertSpoolEmpty(fixture);
-}
-
-function withChunks(stream: CheckedStream, change: (chunk: ArrowChunk) => ArrowChunk): CheckedStream {
-  async function* changed(): AsyncGenerator<ArrowChunk> {
-    for await (const chunk of stream.chunks) yield change(chunk);
-  }
-  return { schema: stream.schema, chunks: changed() };
-}
-
-function cutAfter(stream: CheckedStream, count: number, failure: Error): CheckedStream {
-  async function* cut(): AsyncGenerator<ArrowChunk> {
-    let given = 0;
-    for await (const chunk of stream.chunks) {
-      if (given === count) throw failure;
-      given += 1;
-      yield chunk;
-    }
-  }
-  return { schema: stream.schema, chunks: cut() };
 }
 
 /** The engine, whose additions fail from the given one on. */

@@ -17,7 +17,7 @@ import type { StorageSettings, Storages } from '../../src/storage/storages.ts';
 import type { TelemetryEvent } from '../../src/telemetry/events.ts';
 import { Writes } from '../../src/writes/writes.ts';
 import type { InsertMode, SucceededWrite, WriteRequest, WriteResult, WritesSettings } from '../../src/writes/writes.ts';
-import { ENGINE_LIMITS, latest, sql, toChunk, toStream } from '../engine/test-engine.ts';
+import { ENGINE_LIMITS, latest, readRows, sql, toChunk, toStream } from '../engine/test-engine.ts';
 import { testLimits } from '../support/limits.ts';
 import { toVersionMetadata } from '../support/staged-version.ts';
 import type { StagedVersion } from '../support/staged-version.ts';
@@ -373,6 +373,10 @@ export class WriteFixture {
   #target({ directory, branch }: WriteOptions) {
     return { location: this.location(directory), branch };
   }
+}
+
+export async function countRows(test: Owner, fixture: WriteFixture, branch?: string): Promise<number> {
+  return (await readRows(test, fixture.state('table', branch))).length;
 }
 
 const NOTHING_STAGED: StagedVersion = { version: 0, manifest_path: '', manifest_size: 0, naming_scheme: 'V2' };

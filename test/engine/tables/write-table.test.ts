@@ -2,9 +2,17 @@ import assert from 'node:assert/strict';
 import { readdir } from 'node:fs/promises';
 import { test } from 'node:test';
 import { Int32 } from 'apache-arrow';
-import type { ArrowChunk, CheckedStream } from '../../../src/arrow/stream/checked-stream.ts';
 import { ServiceError } from '../../../src/errors/service-error.ts';
-import { latest, openFixture, openTestEngine, readRows, toStream } from '../test-engine.ts';
+import {
+  cutAfter,
+  latest,
+  openFixture,
+  openLong,
+  openTestEngine,
+  readRows,
+  toStream,
+  withChunks,
+} from '../test-engine.ts';
 import { toItems, toTable } from '../sample-tables.ts';
 
 test('stores every row and the schema with its metadata', async (t) => {
@@ -23,7 +31,7 @@ test('stores every row and the schema with its metadata', async (t) => {
 
 test('writes a stream of many chunks completely and in order', async (t) => {
   const { engine, location } = await openTestEngine(t);
-  const stream = await openFixture('multi', { chunkBytes: 2048 });
+  const stream = await openLong();
   const { rows, version } = await engine.createTable(location(), stream, {});
   assert.equal(rows, 50);
   assert.ok(version > 2, `${version} chunks are more than two`);
@@ -70,7 +78,7 @@ for (const name of [
 
 test('removes everything when the stream fails midway, and passes its error on', async (t) => {
   const { engine, location, root } = await openTestEngine(t);
-  const whole = await openFixture('multi', { chunkBytes: 2048 });
+  const whole = await openLong();
   const failure = new Error('the sender went away');
   await assert.rejects(engine.createTable(location(), cutAfter(whole, 2, failure), {}), failure);
   assert.deepEqual(await readdir(root), []);
@@ -102,22 +110,3 @@ test('passes storage options on to the engine', async (t) => {
   const stream = await toStream(toTable({ id: [new Int32(), [1]] }));
   await assert.rejects(engine.createTable(location(), stream, { new_table_data_storage_version: 'not a version' }));
 });
-
-function withChunks(stream: CheckedStream, change: (chunk: ArrowChunk) => ArrowChunk): CheckedStream {
-  async function* changed(): AsyncGenerator<ArrowChunk> {
-    for await (const chunk of stream.chunks) yield change(chunk);
-  }
-  return { schema: stream.schema, chunks: changed() };
-}
-
-function cutAfter(stream: CheckedStream, count: number, failure: Error): CheckedStream {
-  async function* cut(): AsyncGenerator<ArrowChunk> {
-    let given = 0;
-    for await (const chunk of stream.chunks) {
-      if (given === count) throw failure;
-      given += 1;
-      yield chunk;
-    }
-  }
-  return { schema: stream.schema, chunks: cut() };
-}

@@ -6,12 +6,12 @@ import { manifestName } from '../../../src/storage/format/manifest.ts';
 import { DISK } from '../../../src/storage/sync/file-sync.ts';
 import type { FileSync } from '../../../src/storage/sync/file-sync.ts';
 import type { ArrowChunk, CheckedStream } from '../../../src/arrow/stream/checked-stream.ts';
-import { openFixture, readRows, toStream } from '../../engine/test-engine.ts';
+import { openFixture, openLong, toStream } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
 import { eventually } from '../../support/eventually.ts';
 import { refusal } from '../../support/refusal.ts';
-import { openWriteFixture } from '../write-fixture.ts';
-import type { WriteFixture, WriteFixtureSettings } from '../write-fixture.ts';
+import { countRows, openWriteFixture } from '../write-fixture.ts';
+import type { WriteFixtureSettings } from '../write-fixture.ts';
 
 /** A disk that tells what was synced, and fails as long as it is told to. */
 class TestDisk implements FileSync {
@@ -34,14 +34,6 @@ async function openDisk(t: TestContext, settings: WriteFixtureSettings = {}) {
   const disk = new TestDisk();
   const fixture = await openWriteFixture(t, { ...settings, disk, shortageMilliseconds: 50 });
   return { disk, fixture };
-}
-
-async function countRows(t: TestContext, fixture: WriteFixture): Promise<number> {
-  return (await readRows(t, fixture.state())).length;
-}
-
-async function openLong(): Promise<CheckedStream> {
-  return openFixture('multi', { chunkBytes: 2048 });
 }
 
 suite('a write whose sync fails for want of file handles', () => {

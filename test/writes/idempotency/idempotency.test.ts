@@ -9,11 +9,11 @@ import { Responses } from '../../../src/writes/idempotency/responses.ts';
 import { ResponseMarks } from '../../../src/writes/idempotency/response-marks.ts';
 import type { ResponseRef, SucceededWrite, WriteRequest } from '../../../src/writes/write.ts';
 import { createTable, temporaryCatalog } from '../../catalog/temporary-catalog.ts';
-import { openFixture, readRows } from '../../engine/test-engine.ts';
+import { openLong } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
 import { eventually } from '../../support/eventually.ts';
 import { refusal } from '../../support/refusal.ts';
-import { openWriteFixture } from '../write-fixture.ts';
+import { countRows, openWriteFixture } from '../write-fixture.ts';
 import type { WriteFixture, WriteOptions } from '../write-fixture.ts';
 
 const WINDOW_SECONDS = 60;
@@ -429,8 +429,7 @@ suite('a lost reply, and then an answered write of the same caller that removes 
     {
       delete: async (fixture, options) => fixture.delete('id < 2', options),
       overwrite: async (fixture, options) => fixture.insert(toItems(1), { ...options, mode: 'overwrite' }),
-      'long overwrite': async (fixture, options) =>
-        fixture.insert(await openFixture('multi', { chunkBytes: 2048 }), { ...options, mode: 'overwrite' }),
+      'long overwrite': async (fixture, options) => fixture.insert(await openLong(), { ...options, mode: 'overwrite' }),
       restore: async (fixture, options) => fixture.restore(1, options),
       'merge that deletes': async (fixture, options) => fixture.merge(toItems(1), { deleteOthers: true }, options),
     };
@@ -505,7 +504,7 @@ suite('through the write path', () => {
     const results = await Promise.all(Array.from({ length: 5 }, insert));
     assert.deepEqual(results.map(({ kind }) => kind).toSorted(), ['committed', ...Array(4).fill('replayed')]);
     assert.equal(new Set(results.map(({ version, transactionId }) => `${version} ${transactionId}`)).size, 1);
-    assert.equal((await readRows(t, fixture.state())).length, 5);
+    assert.equal(await countRows(t, fixture), 5);
   });
 
   test('another body with the key of a running request is refused when that is done', async (t) => {
@@ -529,7 +528,7 @@ suite('through the write path', () => {
       assert.ok(response !== undefined);
       await fixture.writes.responses.mark(response);
     }
-    assert.equal((await readRows(t, fixture.state())).length, 4);
+    assert.equal(await countRows(t, fixture), 4);
   });
 
   test('a client that leaves during the commit and asks again at once gets the result of its first request', async (t) => {
@@ -550,7 +549,7 @@ suite('through the write path', () => {
     while (!client.signal.aborted) await new Promise(setImmediate);
     const again = await fixture.insert(toItems(1), { digest: 'd' });
     assert.deepEqual([again.kind, again.version], ['replayed', (await first).version]);
-    assert.equal((await readRows(t, fixture.state())).length, 2);
+    assert.equal(await countRows(t, fixture), 2);
   });
 
   test('a client that leaves while the catalog cannot be read gets the result when it asks again', async (t) => {
@@ -575,6 +574,6 @@ suite('through the write path', () => {
     const again = await fixture.insert(toItems(1), { digest: 'd' });
     assert.deepEqual([again.kind, again.version], ['replayed', first.version]);
     assert.deepEqual([again.fields, again.transactionId], [first.fields, first.transactionId]);
-    assert.equal((await readRows(t, fixture.state())).length, 2);
+    assert.equal(await countRows(t, fixture), 2);
   });
 });

@@ -3,13 +3,12 @@ import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { Dictionary, Field, Float64, Int32, Schema, Table, Utf8, vectorFromArray } from 'apache-arrow';
 import type { ArrowChunk, CheckedStream } from '../../../src/arrow/stream/checked-stream.ts';
-import { ServiceError } from '../../../src/errors/service-error.ts';
 import type { SucceededWrite } from '../../../src/writes/writes.ts';
-import { openApart, openFixture, readRows, toChunk, toStream } from '../../engine/test-engine.ts';
+import { openApart, openFixture, openLong, readRows, toChunk, toStream } from '../../engine/test-engine.ts';
 import { toItems, toTable } from '../../engine/sample-tables.ts';
 import { watchCommits } from '../../engine/watched-native.ts';
-import { refusal } from '../../support/refusal.ts';
-import { openWriteFixture } from '../write-fixture.ts';
+import { kindOf, refusal } from '../../support/refusal.ts';
+import { countRows, openWriteFixture } from '../write-fixture.ts';
 import type { WriteOptions, WriteFixture, WriteFixtureSettings } from '../write-fixture.ts';
 
 type Insert = readonly [data: Table | CheckedStream, options?: WriteOptions];
@@ -43,11 +42,6 @@ async function insertTogether(fixture: WriteFixture, inserts: readonly Insert[])
 
 function shown({ kind, version, fields }: SucceededWrite): string {
   return `${kind} ${version}: ${String(fields['num_inserted_rows'])} rows`;
-}
-
-function kindOf(error: unknown): string {
-  assert.ok(error instanceof ServiceError, String(error));
-  return error.kind;
 }
 
 async function idsOf(t: TestContext, fixture: WriteFixture, branch?: string): Promise<readonly unknown[]> {
@@ -165,12 +159,12 @@ suite('a batch ends before an insert', () => {
       async () => fixture.insert(await short()),
       async () => fixture.insert(await short(), { mode: 'overwrite' }),
       async () => fixture.insert(await short()),
-      async () => fixture.insert(await openFixture('multi', { chunkBytes: 2048 })),
+      async () => fixture.insert(await openLong()),
       async () => fixture.insert(await short()),
     ]);
     for (const result of results) assert.equal(result.status, 'fulfilled');
     assert.deepEqual(fixture.batches, [1, 1, 1, 1]);
-    assert.equal((await readRows(t, fixture.state())).length, 200);
+    assert.equal(await countRows(t, fixture), 200);
   });
 
   test('that is past the bounds of members, rows or bytes', async (t) => {

@@ -2,12 +2,12 @@ import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { Float64, Int32, Schema, Struct, Table, Utf8, tableToIPC, vectorFromArray } from 'apache-arrow';
-import { ServiceError } from '../../../src/errors/service-error.ts';
 import type { SucceededWrite } from '../../../src/writes/writes.ts';
 import { openApart, readRows } from '../../engine/test-engine.ts';
 import { optional, required, toItems, toPeople, toTable } from '../../engine/sample-tables.ts';
 import { watchCommits } from '../../engine/watched-native.ts';
 import { eventually } from '../../support/eventually.ts';
+import { kindOf } from '../../support/refusal.ts';
 import { openWriteFixture } from '../write-fixture.ts';
 import type { WriteFixtureSettings } from '../write-fixture.ts';
 
@@ -34,11 +34,6 @@ async function openCrowd(t: TestContext, data: Table, settings: WriteFixtureSett
 
 function toOutcome({ version, fields }: SucceededWrite) {
   return { rowsUpdated: fields['updated_rows'], version };
-}
-
-function kindOf(error: unknown): string {
-  assert.ok(error instanceof ServiceError, String(error));
-  return error.kind;
 }
 
 function range(count: number): readonly number[] {

@@ -7,12 +7,12 @@ import { crc32 } from 'node:zlib';
 import type { Catalog, Journal } from '../../../src/catalog/catalog.ts';
 import { invalidInput } from '../../../src/errors/service-error.ts';
 import type { WriteStep } from '../../../src/writes/writes.ts';
-import { openApart, openFixture, readRows, sql } from '../../engine/test-engine.ts';
+import { openApart, openFixture, openLong, readRows, sql } from '../../engine/test-engine.ts';
 import { toItems } from '../../engine/sample-tables.ts';
 import { watchCommits } from '../../engine/watched-native.ts';
 import { eventually } from '../../support/eventually.ts';
 import { refusal } from '../../support/refusal.ts';
-import { openWriteFixture } from '../write-fixture.ts';
+import { countRows, openWriteFixture } from '../write-fixture.ts';
 import type { WriteFixture, WriteFixtureSettings } from '../write-fixture.ts';
 
 /** A process that stops for good when a write comes to this step, as if it were killed there. */
@@ -48,10 +48,6 @@ class Killed {
     await this.reached;
     return openWriteFixture(t, { folder: this.fixture.folder });
   }
-}
-
-async function countRows(t: TestContext, fixture: WriteFixture): Promise<number> {
-  return (await readRows(t, fixture.state())).length;
 }
 
 const KEYED = { key: 'k', digest: 'd' };
@@ -120,8 +116,7 @@ suite('a write that a crash cut short', () => {
       const killed = await Killed.open(t, step);
       const { fixture: before } = killed;
       await before.create(await openFixture('multi'), 'long');
-      const long = async (each: WriteFixture) =>
-        each.insert(await openFixture('multi', { chunkBytes: 2048 }), { ...KEYED, directory: 'long' });
+      const long = async (each: WriteFixture) => each.insert(await openLong(), { ...KEYED, directory: 'long' });
       void long(before);
       await killed.reached;
       assert.equal((await before.table('long')).heldVersion, 1);
@@ -139,7 +134,7 @@ suite('a write that a crash cut short', () => {
     const killed = await Killed.open(t, 'record');
     const { fixture: before } = killed;
     await before.create(await openFixture('multi'), 'long');
-    void before.insert(await openFixture('multi', { chunkBytes: 2048 }), { ...KEYED, directory: 'long' });
+    void before.insert(await openLong(), { ...KEYED, directory: 'long' });
     await killed.reached;
     const fault = { isAway: true };
     const native = watchCommits(async (call, name) => {

@@ -6,10 +6,9 @@ import type { TestContext } from 'node:test';
 import { locationUri } from '../../../src/model/table.ts';
 import type { WriteStep } from '../../../src/writes/writes.ts';
 import { toItems } from '../../engine/sample-tables.ts';
-import { readRows } from '../../engine/test-engine.ts';
 import { stageVersion } from '../../support/staged-version.ts';
 import type { StagedVersion } from '../../support/staged-version.ts';
-import { openWriteFixture } from '../write-fixture.ts';
+import { countRows, openWriteFixture } from '../write-fixture.ts';
 import type { WriteFixture } from '../write-fixture.ts';
 
 const KEYED = { key: 'k', digest: 'd', metadata: { author: 'Ann' } };
@@ -41,10 +40,6 @@ async function killAt(t: TestContext, at: WriteStep): Promise<{ staged: StagedVe
 
 async function versionsWithMetadata(fixture: WriteFixture): Promise<readonly number[]> {
   return fixture.catalog.versionMetadata.listVersions((await fixture.table()).id);
-}
-
-async function countRows(t: TestContext, fixture: WriteFixture): Promise<number> {
-  return (await readRows(t, fixture.state())).length;
 }
 
 suite('the commit of an external writer that a crash cut short', () => {
