@@ -40,15 +40,20 @@ export async function runCliOn(
   return runCli(argv, { ...terminal, env });
 }
 
+/** What such a command prints; it must succeed. */
+export async function readOn(url: string, argv: readonly string[]): Promise<string> {
+  const { code, out, err } = await runCliOn(url, argv);
+  assert.equal(code, 0, err);
+  return out;
+}
+
+/** The same with `--json`. */
+export async function readJsonOn(url: string, argv: readonly string[]): Promise<any> {
+  return JSON.parse(await readOn(url, [...argv, '--json']));
+}
+
 /** Every column of a terminal of this width, without its colours. */
 export function withoutColours(text: string): string {
   // oxlint-disable-next-line no-control-regex -- Colours begin with an escape.
   return text.replaceAll(/\u001b\[\d+m/g, '');
-}
-
-/** What such a command prints with `--json`; it must succeed. */
-export async function readJsonOn(url: string, argv: readonly string[]): Promise<any> {
-  const { code, out, err } = await runCliOn(url, [...argv, '--json']);
-  assert.equal(code, 0, err);
-  return JSON.parse(out);
 }

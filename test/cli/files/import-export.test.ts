@@ -11,7 +11,7 @@ import { makeBatch } from '../../../src/formats/row-batches.ts';
 import { buildData } from '../../../src/formats/types/build-data.ts';
 import { parseType } from '../../../src/formats/types/type-text.ts';
 import { writeRows } from '../../../src/formats/write-rows.ts';
-import { runCliOn } from '../../support/run-cli.ts';
+import { readJsonOn, readOn, runCliOn } from '../../support/run-cli.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -30,14 +30,11 @@ after(async () => {
 const cli = async (...argv: readonly string[]) => runCliOn(server.url, argv);
 
 async function json(...argv: readonly string[]): Promise<any> {
-  const { code, out, err } = await cli(...argv, '--json');
-  assert.equal(code, 0, err);
-  return JSON.parse(out);
+  return readJsonOn(server.url, argv);
 }
 
 async function ndjson(table: string, ...argv: readonly string[]): Promise<any[]> {
-  const { code, out, err } = await cli('export', table, '-', '--format', 'ndjson', ...argv);
-  assert.equal(code, 0, err);
+  const out = await readOn(server.url, ['export', table, '-', '--format', 'ndjson', ...argv]);
   return out
     .split('\n')
     .filter((line) => line !== '')

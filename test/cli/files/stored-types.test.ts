@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { Field, FixedSizeBinary, Schema, Table, tableToIPC, vectorFromArray } from 'apache-arrow';
 import { expectedTables, fixtureStream } from '../../support/arrow-fixtures.ts';
 import { Client } from '../../support/client.ts';
-import { runCliOn } from '../../support/run-cli.ts';
+import { readOn } from '../../support/run-cli.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -23,9 +23,7 @@ after(async () => {
 });
 
 async function cli(...argv: readonly string[]): Promise<string> {
-  const { code, out, err } = await runCliOn(server.url, argv);
-  assert.equal(code, 0, err);
-  return out;
+  return readOn(server.url, argv);
 }
 
 for (const [name, row] of [

@@ -3,7 +3,7 @@ import { after, before, test } from 'node:test';
 import { Field, FixedSizeList, Float32, Int32, toStream } from '../../support/arrow-tables.ts';
 import { seededRandom } from '../../support/arrow-fixtures.ts';
 import { Client } from '../../support/client.ts';
-import { runCliOn } from '../../support/run-cli.ts';
+import { readOn, runCliOn } from '../../support/run-cli.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -28,10 +28,8 @@ after(async () => server.close());
 /** For more rows than one partition has. */
 const SEARCH = ['plan', 'points', '--like', 'id = 3', '--select', 'id', '--limit', '200'];
 
-async function run(...argv: readonly string[]) {
-  const { code, out, err } = await runCliOn(server.url, [...SEARCH, ...argv]);
-  assert.equal(code, 0, err);
-  return out;
+async function run(...argv: readonly string[]): Promise<string> {
+  return readOn(server.url, [...SEARCH, ...argv]);
 }
 
 test('plan measures the recall of a search with an index, and says what finds the missing rows', async () => {

@@ -7,7 +7,7 @@ import type { Terminal } from '../../../src/cli/command.ts';
 import { textWidth } from '../../../src/cli/show/text.ts';
 import { Client } from '../../support/client.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
-import { runCliOn, withoutColours } from '../../support/run-cli.ts';
+import { readJsonOn, readOn, runCliOn, withoutColours } from '../../support/run-cli.ts';
 import type { Outcome } from '../../support/run-cli.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
@@ -33,13 +33,11 @@ async function run(argv: readonly string[], terminal: Partial<Terminal> = {}): P
 }
 
 async function done(...argv: readonly string[]): Promise<string> {
-  const { code, out, err } = await run(argv);
-  assert.equal(code, 0, err);
-  return out;
+  return readOn(server.url, argv);
 }
 
 async function json(...argv: readonly string[]): Promise<any> {
-  return JSON.parse(await done(...argv, '--json'));
+  return readJsonOn(server.url, argv);
 }
 
 test('every command about a table says that it is not there, or that the key is refused', async () => {

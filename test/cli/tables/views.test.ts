@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { after, before, test } from 'node:test';
 import { Client } from '../../support/client.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
-import { runCliOn } from '../../support/run-cli.ts';
+import { readOn, runCliOn } from '../../support/run-cli.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -15,9 +15,7 @@ before(async () => {
 after(async () => server.close());
 
 async function done(...argv: readonly string[]): Promise<string> {
-  const { code, out, err } = await runCliOn(server.url, argv);
-  assert.equal(code, 0, err);
-  return out;
+  return readOn(server.url, argv);
 }
 
 test('column add --computed adds a column, --fill fills it, and describe shows its definition', async () => {
