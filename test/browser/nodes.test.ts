@@ -3,20 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { NO_OBJECT_STORES } from '../storage/object/test-stores.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
 import { noBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
-import { Cluster } from '../support/cluster.ts';
+import { Cluster, NO_CLUSTERS } from '../support/cluster.ts';
 import { openConsole } from '../support/console-page.ts';
 import { eventually } from '../support/eventually.ts';
 import { becomes } from '../support/page-state.ts';
-import { withoutPostgres } from '../support/postgres.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
-
-const skipCluster = withoutPostgres === false ? NO_OBJECT_STORES : withoutPostgres;
 
 suite('the nodes of one server', { skip: noBrowser }, () => {
   let server: TestServer;
@@ -78,7 +74,7 @@ suite('the nodes of one server', { skip: noBrowser }, () => {
   });
 });
 
-suite('the nodes of a cluster', { skip: noBrowser === false ? skipCluster : noBrowser }, () => {
+suite('the nodes of a cluster', { skip: noBrowser === false ? NO_CLUSTERS : noBrowser }, () => {
   let folder: string;
   let cluster: Cluster;
   let browser: Browser;

@@ -6,6 +6,7 @@ import { connect } from 'node:net';
 import { buffer } from 'node:stream/consumers';
 import { sampleStream } from '../support/arrow-tables.ts';
 import { ADMIN_KEY } from '../support/server.ts';
+import { parseJson } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
 
 export interface RawRequest {
@@ -57,7 +58,7 @@ export async function readAnswer(sent: ClientRequest): Promise<Answer> {
   const [message]: IncomingMessage[] = await once(sent, 'response');
   assert.ok(message);
   const text = (await buffer(message)).toString();
-  return { status: message.statusCode ?? 0, headers: toHeaders(message), text, json: parse(text) };
+  return { status: message.statusCode ?? 0, headers: toHeaders(message), text, json: parseJson(text) };
 }
 
 /** Bytes that need not be HTTP at all; what comes back is taken apart by hand. */
@@ -72,20 +73,11 @@ export async function sendBytes(url: string, bytes: string): Promise<Answer> {
   const headers = new Headers(
     fields.map((field) => [field.slice(0, field.indexOf(':')), field.slice(field.indexOf(':') + 1).trim()]),
   );
-  return { status, headers, text, json: parse(text) };
+  return { status, headers, text, json: parseJson(text) };
 }
 
 function toHeaders(message: IncomingMessage): Headers {
   const headers = new Headers();
   for (const [name, value] of Object.entries(message.headers)) headers.set(name, String(value));
   return headers;
-}
-
-// oxlint-disable-next-line typescript/no-explicit-any -- As in `Answer`.
-function parse(text: string): any {
-  try {
-    return JSON.parse(text);
-  } catch {
-    return undefined;
-  }
 }

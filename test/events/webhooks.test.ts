@@ -3,15 +3,11 @@ import { createHmac } from 'node:crypto';
 import { after, before, suite, test } from 'node:test';
 import { ContractServer } from '../contract/contract-server.ts';
 import type { MadeTable } from '../contract/contract-server.ts';
-import type { Answer, Client } from '../support/client.ts';
+import { ok } from '../support/client.ts';
+import type { Client } from '../support/client.ts';
 import { eventually } from '../support/eventually.ts';
 import { runCliOn } from '../support/run-cli.ts';
 import { Receiver } from './receiver.ts';
-
-function ok({ status, text, json }: Answer): any {
-  assert.equal(status, 200, text);
-  return json;
-}
 
 suite('webhooks', () => {
   let server: ContractServer;

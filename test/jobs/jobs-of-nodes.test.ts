@@ -3,19 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { NO_OBJECT_STORES } from '../storage/object/test-stores.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
 import { Client } from '../support/client.ts';
-import { Cluster } from '../support/cluster.ts';
+import { Cluster, NO_CLUSTERS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { withoutPostgres } from '../support/postgres.ts';
 import type { HeldRequest } from '../support/s3/store-faults.ts';
 
-const skip = withoutPostgres === false ? NO_OBJECT_STORES : withoutPostgres;
 const ASYNC = { prefer: 'respond-async' };
 const BUILD = { column: 'id', index_type: 'BTREE' };
 
-suite('jobs of two nodes', { skip }, () => {
+suite('jobs of two nodes', { skip: NO_CLUSTERS }, () => {
   let folder: string;
   let cluster: Cluster;
   let a: Client;

@@ -2,9 +2,11 @@ import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { ended, itemsStream, wideStream } from '../contract/computed/computed-tables.ts';
 import type { Item } from '../contract/computed/computed-tables.ts';
+import { ok } from '../support/client.ts';
 import type { Client } from '../support/client.ts';
+import { NO_CLUSTERS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { NO_CLUSTERS, ok, startThreeNodes } from './three-nodes.ts';
+import { startThreeNodes } from './three-nodes.ts';
 import type { ThreeNodes } from './three-nodes.ts';
 
 const WIDE_ROWS = 400;

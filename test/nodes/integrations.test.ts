@@ -6,22 +6,12 @@ import { after, before, suite, test } from 'node:test';
 import { EventStream } from '../events/event-stream.ts';
 import { Receiver } from '../events/receiver.ts';
 import { connectMcp } from '../mcp/mcp-client.ts';
-import { NO_OBJECT_STORES } from '../storage/object/test-stores.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
-import { Client } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
-import { Cluster } from '../support/cluster.ts';
+import { Client, ok } from '../support/client.ts';
+import { Cluster, NO_CLUSTERS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { withoutPostgres } from '../support/postgres.ts';
 
-const skip = withoutPostgres === false ? NO_OBJECT_STORES : withoutPostgres;
-
-function ok({ status, text, json }: Answer): any {
-  assert.equal(status, 200, text);
-  return json;
-}
-
-suite('tools, events and webhooks at two nodes', { skip }, () => {
+suite('tools, events and webhooks at two nodes', { skip: NO_CLUSTERS }, () => {
   let folder: string;
   let cluster: Cluster;
   let clients: readonly [Client, Client];

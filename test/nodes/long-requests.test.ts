@@ -5,13 +5,12 @@ import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { setTimeout as sleep } from 'node:timers/promises';
 import { sampleStream } from '../support/arrow-tables.ts';
-import { Client } from '../support/client.ts';
-import { Cluster } from '../support/cluster.ts';
+import { Client, ok } from '../support/client.ts';
+import { Cluster, NO_CLUSTERS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { ShownMetrics } from '../support/metrics.ts';
 import { ADMIN_KEY } from '../support/server.ts';
 import { uploadSlowly } from '../support/slow-upload.ts';
-import { NO_CLUSTERS, ok } from './three-nodes.ts';
 
 const LEASE_SECONDS = 2;
 const IDLE_SECONDS = 10;

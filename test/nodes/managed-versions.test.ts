@@ -1,11 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
 import { sampleStream } from '../support/arrow-tables.ts';
+import { ok } from '../support/client.ts';
 import type { Answer, Client } from '../support/client.ts';
+import { NO_CLUSTERS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { stageOnStore } from '../support/staged-on-store.ts';
 import type { StagedVersion } from '../support/staged-version.ts';
-import { NO_CLUSTERS, ok, startThreeNodes } from './three-nodes.ts';
+import { startThreeNodes } from './three-nodes.ts';
 import type { ThreeNodes } from './three-nodes.ts';
 
 suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () => {

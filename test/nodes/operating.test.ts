@@ -3,19 +3,16 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { NO_OBJECT_STORES } from '../storage/object/test-stores.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
 import { Client } from '../support/client.ts';
-import { Cluster } from '../support/cluster.ts';
+import { Cluster, NO_CLUSTERS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { ShownMetrics } from '../support/metrics.ts';
-import { withoutPostgres } from '../support/postgres.ts';
 import { runCliOn } from '../support/run-cli.ts';
 import { ADMIN_KEY } from '../support/server.ts';
 import { startCollector, toObject } from '../telemetry/traces/collector.ts';
 import type { Collector, ReceivedSpan } from '../telemetry/traces/collector.ts';
 
-const skip = withoutPostgres === false ? NO_OBJECT_STORES : withoutPostgres;
 const TRACE = '0af7651916cd43dd8448eb211c80319c';
 const CALLER_SPAN = 'b7ad6b7169203331';
 const UPDATE = { updates: [['name', "'x'"]], predicate: 'id = 0' };
@@ -27,7 +24,7 @@ interface ShownNode {
   readonly leases: number;
 }
 
-suite('two nodes', { skip }, () => {
+suite('two nodes', { skip: NO_CLUSTERS }, () => {
   let folder: string;
   let cluster: Cluster;
   let collector: Collector;

@@ -4,13 +4,12 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
 import { sampleStream } from '../support/arrow-tables.ts';
-import { Client } from '../support/client.ts';
+import { Client, ok } from '../support/client.ts';
 import type { Answer } from '../support/client.ts';
-import { Cluster } from '../support/cluster.ts';
+import { Cluster, NO_CLUSTERS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
 import { ShownMetrics } from '../support/metrics.ts';
 import { ADMIN_KEY } from '../support/server.ts';
-import { NO_CLUSTERS, ok } from './three-nodes.ts';
 
 interface Holder {
   readonly principal: string;

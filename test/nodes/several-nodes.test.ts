@@ -3,9 +3,10 @@ import { after, before, suite, test } from 'node:test';
 import { connect } from '@lancedb/lancedb';
 import { hopHeader } from '../../src/http/forwarding/hop.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
-import { Client } from '../support/client.ts';
+import { Client, ok } from '../support/client.ts';
+import { NO_CLUSTERS } from '../support/cluster.ts';
 import { eventually } from '../support/eventually.ts';
-import { NO_CLUSTERS, ok, startThreeNodes } from './three-nodes.ts';
+import { startThreeNodes } from './three-nodes.ts';
 import type { ThreeNodes } from './three-nodes.ts';
 
 suite('three nodes on one catalog and one store', { skip: NO_CLUSTERS }, () => {

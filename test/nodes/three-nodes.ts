@@ -2,20 +2,8 @@ import assert from 'node:assert/strict';
 import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { NO_OBJECT_STORES } from '../storage/object/test-stores.ts';
 import { Client } from '../support/client.ts';
-import type { Answer } from '../support/client.ts';
 import { Cluster } from '../support/cluster.ts';
-import { withoutPostgres } from '../support/postgres.ts';
-
-/** Why tests of clusters are skipped, or `false`. */
-export const NO_CLUSTERS = withoutPostgres === false ? NO_OBJECT_STORES : withoutPostgres;
-
-/** The body of a success. */
-export function ok({ status, text, json }: Answer, expected = 200): any {
-  assert.equal(status, expected, text);
-  return json;
-}
 
 export interface ThreeNodes {
   readonly cluster: Cluster;

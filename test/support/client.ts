@@ -1,3 +1,4 @@
+import assert from 'node:assert/strict';
 import { ADMIN_KEY } from './server.ts';
 
 export interface ClientOptions {
@@ -42,11 +43,17 @@ export class Client {
     const headers = { ...this.#headers, ...(init.headers as Record<string, string> | undefined) };
     const response = await fetch(`${this.#url}${path}`, { ...init, method, headers });
     const text = await response.text();
-    return { status: response.status, headers: response.headers, text, json: parse(text) };
+    return { status: response.status, headers: response.headers, text, json: parseJson(text) };
   }
 }
 
-function parse(text: string): any {
+/** The body of a success. */
+export function ok({ status, text, json }: Answer, expected = 200): any {
+  assert.equal(status, expected, text);
+  return json;
+}
+
+export function parseJson(text: string): any {
   try {
     return JSON.parse(text);
   } catch {

@@ -3,15 +3,11 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, suite, test } from 'node:test';
-import { NO_OBJECT_STORES } from '../storage/object/test-stores.ts';
 import { sampleStream } from './arrow-tables.ts';
 import { Client } from './client.ts';
-import { Cluster } from './cluster.ts';
-import { withoutPostgres } from './postgres.ts';
+import { Cluster, NO_CLUSTERS } from './cluster.ts';
 
-const skip = withoutPostgres === false ? NO_OBJECT_STORES : withoutPostgres;
-
-suite('a server on PostgreSQL and an object store', { skip }, () => {
+suite('a server on PostgreSQL and an object store', { skip: NO_CLUSTERS }, () => {
   let folder: string;
   let cluster: Cluster;
   let client: Client;

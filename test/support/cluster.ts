@@ -1,10 +1,14 @@
 import { join } from 'node:path';
+import { NO_OBJECT_STORES } from '../storage/object/test-stores.ts';
 import { ClusterNode } from './cluster-node.ts';
-import { startPostgres } from './postgres.ts';
+import { startPostgres, withoutPostgres } from './postgres.ts';
 import type { TestPostgres } from './postgres.ts';
 import { S3Emulator } from './s3/s3-emulator.ts';
 import { ADMIN_KEY } from './server.ts';
 import { TcpProxy } from './tcp-proxy.ts';
+
+/** Why tests of clusters are skipped, or `false`. */
+export const NO_CLUSTERS = withoutPostgres === false ? NO_OBJECT_STORES : withoutPostgres;
 
 export interface ClusterOptions {
   /** Of the nodes' data; the caller removes it. */
