@@ -9,7 +9,7 @@ import type { Catalog } from '../../src/catalog/catalog.ts';
 import type { Config } from '../../src/config/config.ts';
 import type { Grant, Role } from '../../src/model/access.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
-import { Client } from '../support/client.ts';
+import { Client, ok } from '../support/client.ts';
 import type { Answer, ClientOptions } from '../support/client.ts';
 import type { TestServerOptions } from '../support/server.ts';
 import { startService } from '../support/service.ts';
@@ -29,6 +29,19 @@ export interface TableOptions {
   /** Query parameters of the create. */
   readonly query?: Readonly<Record<string, string>>;
   readonly headers?: Readonly<Record<string, string>>;
+}
+
+/** A key that the service has created. */
+export interface CreatedKey {
+  readonly id: string;
+  readonly principal: string;
+  readonly key: string;
+  readonly client: Client;
+}
+
+/** A database, and a key that owns it. */
+export interface Tenant extends Pick<CreatedKey, 'principal' | 'client'> {
+  readonly database: string;
 }
 
 let names = 0;
@@ -98,6 +111,22 @@ export class ContractServer {
     return this.client({ key: await this.key([{ role, database, path }]) });
   }
 
+  async createKey(grants: readonly object[], headers: Readonly<Record<string, string>> = {}): Promise<CreatedKey> {
+    const created = ok(await this.admin.post('/v1/access/key/create', { name: 'x', grants }));
+    return { ...created, client: this.client({ key: created.key, headers }) };
+  }
+
+  async tenant(): Promise<Tenant> {
+    const database = await this.database();
+    const headers = { 'x-service-database': database };
+    const { principal, client } = await this.createKey([{ role: 'owner', database }], headers);
+    return { database, principal, client };
+  }
+
+  async setQuota(quota: object): Promise<void> {
+    ok(await this.admin.post('/v1/access/quota/set', quota));
+  }
+
   async namespace(path: readonly string[], database = 'default'): Promise<void> {
     const found = await this.catalog.databases.find(database);
     assert.ok(found);
@@ -118,8 +147,7 @@ export class ContractServer {
     const at = `/v1/table/${encodeURIComponent(id)}`;
     const query = options.query === undefined ? '' : `?${new URLSearchParams(options.query).toString()}`;
     const answer = await this.admin.arrow(`${at}/create${query}`, options.stream ?? sampleStream(), options.headers);
-    assert.equal(answer.status, 200, answer.text);
-    const { location, version } = answer.json;
+    const { location, version } = ok(answer);
     return { id, at, location, version };
   }
 
@@ -140,15 +168,11 @@ export class ContractServer {
 
   /** The rows of a table that only its name is known of. */
   async embeddedByName(id: string): Promise<readonly PlainRow[]> {
-    const { status, text, json } = await this.admin.post(`/v1/table/${encodeURIComponent(id)}/describe`, {});
-    assert.equal(status, 200, text);
-    return this.rows(json);
+    return this.rows(ok(await this.admin.post(`/v1/table/${encodeURIComponent(id)}/describe`, {})));
   }
 
   async listed(client: Client = this.admin): Promise<readonly string[]> {
-    const answer = await client.get('/v1/tables');
-    assert.equal(answer.status, 200, answer.text);
-    return answer.json.tables;
+    return ok(await client.get('/v1/tables')).tables;
   }
 }
 

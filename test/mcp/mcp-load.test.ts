@@ -30,17 +30,9 @@ function message(method: string, params: object = {}): object {
   return { jsonrpc: '2.0', id: 1, method, params };
 }
 
-async function makeKey(): Promise<{ principal: string; key: string; send: (body: object) => Promise<Answer> }> {
-  const grants = [{ role: 'reader', database: 'default' }];
-  const { json, text, status } = await server.admin.post('/v1/access/key/create', { name: 'x', grants });
-  assert.equal(status, 200, text);
-  const client = server.client({ key: json.key, headers: HEADERS });
-  return { ...json, send: async (body) => client.post('/mcp', body) };
-}
-
-async function setQuota(quota: object): Promise<void> {
-  const { status, text } = await server.admin.post('/v1/access/quota/set', quota);
-  assert.equal(status, 200, text);
+async function makeKey() {
+  const { principal, key, client } = await server.createKey([{ role: 'reader', database: 'default' }], HEADERS);
+  return { principal, key, send: async (body: object): Promise<Answer> => client.post('/mcp', body) };
 }
 
 test('a call whose result is too large gives its place among the reads of the database back', async () => {
@@ -48,7 +40,7 @@ test('a call whose result is too large gives its place among the reads of the da
   const headers = { 'x-service-database': database };
   const stream = toStream({ id: [new Int32(), (row) => row], text: [new Utf8(), () => 'x'.repeat(500_000)] }, 20);
   const { id, at } = await server.table({ stream, headers });
-  await setQuota({ database, concurrent_reads: 1 });
+  await server.setQuota({ database, concurrent_reads: 1 });
   const mcp = await connectMcp(server.url, { headers });
   const { text, isError } = await mcp.call('query_table', { table: id, k: 20 });
   assert.ok(isError);
@@ -105,7 +97,7 @@ suite('the rate of a caller', () => {
   ] as const) {
     test(`counts calls with ${title}`, async () => {
       const { principal, send } = await makeKey();
-      await setQuota({ principal, requests_per_second: 1 });
+      await server.setQuota({ principal, requests_per_second: 1 });
       const call = message('tools/call', { name, arguments: args });
       const answers = await Promise.all(Array.from({ length: 5 }, async () => send(call)));
       assert.ok(answers.some(({ status, headers }) => status === 503 && headers.has('retry-after')));
@@ -115,7 +107,7 @@ suite('the rate of a caller', () => {
   test('counts a call once, however many operations it needs', async () => {
     const { id } = await server.table();
     const { principal, send } = await makeKey();
-    await setQuota({ principal, requests_per_second: 1, concurrent_reads: 1 });
+    await server.setQuota({ principal, requests_per_second: 1, concurrent_reads: 1 });
     const args = { table: id, where: 'id = 4', k: 1 };
     const { text } = await send(message('tools/call', { name: 'find_similar_rows', arguments: args }));
     assert.match(text, /1 row; columns/);

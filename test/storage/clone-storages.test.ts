@@ -118,8 +118,7 @@ suite('a clone into a database on another kind of storage', () => {
     if (NO_OBJECT_STORES !== false) return t.skip(NO_OBJECT_STORES);
     const table = await createTable('disk');
     await server.catalog.databases.create({ name: 'small', root: 's3://tables/small' });
-    const quota = await server.admin.post('/v1/access/quota/set', { database: 'small', rows: 275 });
-    assert.equal(quota.status, 200, quota.text);
+    await server.setQuota({ database: 'small', rows: 275 });
     await call('small', 'main/clone', { source_location: table.location }, 403);
     assert.deepEqual(emulator.objects.paths('tables/small/'), []);
     await call('small', 'trial/clone', { source_location: table.location, source_branch: 'trial' });

@@ -22,16 +22,10 @@ const give = async (client: Client, body: object): Promise<Answer> => client.pos
 const take = async (client: Client, body: object): Promise<Answer> => client.post('/v1/access/grant/delete', body);
 const list = async (client: Client, body: object = {}): Promise<Answer> => client.post('/v1/access/grant/list', body);
 
-async function makeKey(grants: readonly object[]): Promise<{ id: string; principal: string; client: Client }> {
-  const answer = await server.admin.post('/v1/access/key/create', { name: 'x', grants });
-  assert.equal(answer.status, 200, answer.text);
-  return { ...answer.json, client: server.client({ key: answer.json.key }) };
-}
-
 suite('create_grant and delete_grant', () => {
   test('give and take a role on a table, at once', async () => {
     const table = await server.table();
-    const key = await makeKey([{ role: 'reader', database: 'default', path: [table.id] }]);
+    const key = await server.createKey([{ role: 'reader', database: 'default', path: [table.id] }]);
     const update = async (): Promise<Answer> =>
       key.client.post(`${table.at}/update`, { updates: [['price', 'price']] });
     assertRefused(await update(), forbidden);
@@ -107,7 +101,7 @@ suite('create_grant and delete_grant', () => {
     for (const principal of ['key:nobody', 'client:nobody']) {
       assertRefused(await give(server.admin, { ...grant, principal }), NOT_FOUND);
     }
-    const gone = await makeKey([grant]);
+    const gone = await server.createKey([grant]);
     await server.admin.post('/v1/access/key/revoke', { key_id: gone.id });
     assertRefused(await give(server.admin, { ...grant, principal: gone.principal }), NOT_FOUND);
     assertRefused(await give(server.admin, { ...grant, principal: `client:${gone.id}` }), NOT_FOUND);
@@ -153,8 +147,8 @@ suite('create_grant and delete_grant', () => {
 
   test('do not let one administrator lay hands on the key of another', async () => {
     const admin = await server.caller('admin', [], tenant);
-    const theirs = await makeKey([{ role: 'reader', database: other }]);
-    const shared = await makeKey([
+    const theirs = await server.createKey([{ role: 'reader', database: other }]);
+    const shared = await server.createKey([
       { role: 'reader', database: tenant },
       { role: 'reader', database: other },
     ]);
@@ -169,7 +163,7 @@ suite('create_grant and delete_grant', () => {
 suite('list_grants', () => {
   test('shows each administrator who has what in its own scope', async () => {
     const database = await server.database();
-    const key = await makeKey([
+    const key = await server.createKey([
       { role: 'reader', database, path: ['a', 'b'] },
       { role: 'writer', database: other },
     ]);

@@ -26,12 +26,6 @@ const remove = async (body: object, client: Client = server.admin): Promise<Answ
 const list = async (body: object = {}, client: Client = server.admin): Promise<Answer> =>
   client.post('/v1/access/quota/list', body);
 
-async function makeKey(grants: readonly object[]): Promise<{ principal: string; key: string; client: Client }> {
-  const answer = await server.admin.post('/v1/access/key/create', { name: 'x', grants });
-  assert.equal(answer.status, 200, answer.text);
-  return { ...answer.json, client: server.client({ key: answer.json.key }) };
-}
-
 function withoutContext({ status, text, json }: Answer): object {
   assert.equal(status, 200, text);
   const { context, ...rest } = json;
@@ -41,7 +35,7 @@ function withoutContext({ status, text, json }: Answer): object {
 
 suite('set_quota, remove_quota and list_quotas', () => {
   test('set, show and remove the limits of a key and of a database', async () => {
-    const { principal } = await makeKey([{ role: 'reader', database: 'default' }]);
+    const { principal } = await server.createKey([{ role: 'reader', database: 'default' }]);
     const database = await server.database();
     assert.deepEqual(withoutContext(await set({ principal, concurrent_reads: 3, rows: 0 })), {
       principal,
@@ -76,14 +70,14 @@ suite('set_quota, remove_quota and list_quotas', () => {
   });
 
   test('remove the quota of a key that was revoked', async () => {
-    const { principal } = await makeKey([{ role: 'reader', database: 'default' }]);
+    const { principal } = await server.createKey([{ role: 'reader', database: 'default' }]);
     await set({ principal, rows: 1 });
     assert.equal((await server.admin.post('/v1/access/key/revoke', { key_id: principal.slice(4) })).status, 200);
     assert.equal((await remove({ principal })).status, 200);
   });
 
   test('refuse bad input, what does not exist, and callers who do not administer the server', async () => {
-    const { principal } = await makeKey([{ role: 'reader', database: 'default' }]);
+    const { principal } = await server.createKey([{ role: 'reader', database: 'default' }]);
     const database = await server.database();
     assertRefused(await set({ rows: 1 }), badRequest(/principal or to a database/));
     assertRefused(await set({ principal, database, rows: 1 }), badRequest(/exactly one of them/));
@@ -113,7 +107,7 @@ suite('set_quota, remove_quota and list_quotas', () => {
 
 suite('a rate quota', () => {
   test('refuses a caller past its rate, says so in headers, and ends when it is removed', async () => {
-    const { principal, client } = await makeKey([{ role: 'reader', database: 'default' }]);
+    const { principal, client } = await server.createKey([{ role: 'reader', database: 'default' }]);
     const free = await client.get('/v1/tables');
     assert.equal(free.headers.get('ratelimit'), null);
     await set({ principal, requests_per_second: 1 });
@@ -181,7 +175,7 @@ suite('the quota of an OAuth client', () => {
 
 suite('a concurrency quota', () => {
   test('refuses one read too many, counts it, and lets the next one in afterwards', async () => {
-    const { principal, client, key } = await makeKey([{ role: 'writer', database: 'default' }]);
+    const { principal, client, key } = await server.createKey([{ role: 'writer', database: 'default' }]);
     const table = await server.table();
     await set({ principal, concurrent_reads: 1, concurrent_writes: 0 });
     const body = '{}';

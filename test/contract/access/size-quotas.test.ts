@@ -22,26 +22,6 @@ const stream = (rows: number): Uint8Array =>
   streamOf({ id: { type: new Int32(), values: countUp(rows), nullable: false } });
 const exceeded = (detail: RegExp) => ({ ...forbidden, detail });
 
-interface Tenant {
-  readonly database: string;
-  readonly client: Client;
-  readonly principal: string;
-}
-
-/** A database, and a key that owns it. */
-async function makeTenant(): Promise<Tenant> {
-  const database = await server.database();
-  const grants = [{ role: 'owner', database }];
-  const { json } = await server.admin.post('/v1/access/key/create', { name: 'x', grants });
-  const client = server.client({ key: json.key, headers: { 'x-service-database': database } });
-  return { database, client, principal: json.principal };
-}
-
-async function limit(body: object): Promise<void> {
-  const answer = await server.admin.post('/v1/access/quota/set', body);
-  assert.equal(answer.status, 200, answer.text);
-}
-
 async function create(client: Client, name: string, rows: number, query = ''): Promise<Answer> {
   return client.arrow(`/v1/table/${name}/create${query}`, stream(rows));
 }
@@ -67,9 +47,9 @@ function assertDone(answer: Answer): void {
 
 suite('a quota of rows', () => {
   test('refuses an insert that would exceed it, before anything is changed', async () => {
-    const { database, client } = await makeTenant();
+    const { database, client } = await server.tenant();
     assertDone(await create(client, 'a', 60));
-    await limit({ database, rows: 100 });
+    await server.setQuota({ database, rows: 100 });
     assertRefused(await insert(client, 'a', 41), exceeded(/this database allows 100 rows: 60 are used.* adds 41/));
     assert.equal(await count(client, 'a'), 60);
     assertDone(await insert(client, 'a', 40));
@@ -80,8 +60,8 @@ suite('a quota of rows', () => {
   });
 
   test('counts all tables of the database, and leaves nothing of a create that it refuses', async () => {
-    const { database, client } = await makeTenant();
-    await limit({ database, rows: 10 });
+    const { database, client } = await server.tenant();
+    await server.setQuota({ database, rows: 10 });
     assertDone(await create(client, 'a', 6));
     assertRefused(await create(client, 'b', 5), exceeded(/allows 10 rows/));
     assertRefused(await client.post('/v1/table/b/describe', {}), { status: 404, code: CODE.tableNotFound });
@@ -89,10 +69,10 @@ suite('a quota of rows', () => {
   });
 
   test('lets rows be deleted and tables be dropped past it, and what is freed be used again', async () => {
-    const { database, client } = await makeTenant();
+    const { database, client } = await server.tenant();
     assertDone(await create(client, 'a', 10));
     assertDone(await create(client, 'b', 10));
-    await limit({ database, rows: 5 });
+    await server.setQuota({ database, rows: 5 });
     assertRefused(await insert(client, 'a', 1), exceeded(/20 are used/));
     assertDone(await client.post('/v1/table/a/delete', { predicate: 'id >= 2' }));
     assert.equal((await usage(client, { database })).rows, 12);
@@ -102,8 +82,8 @@ suite('a quota of rows', () => {
   });
 
   test('compares an overwrite with the rows that it replaces', async () => {
-    const { database, client } = await makeTenant();
-    await limit({ database, rows: 10 });
+    const { database, client } = await server.tenant();
+    await server.setQuota({ database, rows: 10 });
     assertDone(await create(client, 'a', 10));
     assertDone(await insert(client, 'a', 10, '?mode=overwrite'));
     assertDone(await create(client, 'a', 9, '?mode=overwrite'));
@@ -116,8 +96,8 @@ suite('a quota of rows', () => {
   });
 
   test('refuses an overwrite that would exceed it, in each spelling of the mode', async () => {
-    const { database, client } = await makeTenant();
-    await limit({ database, rows: 10 });
+    const { database, client } = await server.tenant();
+    await server.setQuota({ database, rows: 10 });
     assertDone(await create(client, 'a', 5));
     for (const mode of ['overwrite', 'OVERWRITE', 'over_write', '"overwrite"', '"Over_Write"']) {
       const query = `?mode=${encodeURIComponent(mode)}`;
@@ -129,8 +109,8 @@ suite('a quota of rows', () => {
   });
 
   test('replays a write that was applied, also when the quota is used up', async () => {
-    const { database, client } = await makeTenant();
-    await limit({ database, rows: 10 });
+    const { database, client } = await server.tenant();
+    await server.setQuota({ database, rows: 10 });
     assertDone(await create(client, 'a', 5));
     const send = async (): Promise<Answer> =>
       client.arrow('/v1/table/a/insert', stream(5), { 'idempotency-key': 'once' });
@@ -142,8 +122,8 @@ suite('a quota of rows', () => {
   });
 
   test('replays a restore whose version was deleted since', async () => {
-    const { database, client } = await makeTenant();
-    await limit({ database, rows: 10 });
+    const { database, client } = await server.tenant();
+    await server.setQuota({ database, rows: 10 });
     assertDone(await create(client, 'a', 5));
     assertDone(await insert(client, 'a', 5));
     const restore = async (): Promise<Answer> =>
@@ -156,8 +136,8 @@ suite('a quota of rows', () => {
   });
 
   test('cannot be exceeded by inserts that arrive together', async () => {
-    const { database, client } = await makeTenant();
-    await limit({ database, rows: 50 });
+    const { database, client } = await server.tenant();
+    await server.setQuota({ database, rows: 50 });
     assertDone(await create(client, 'a', 1));
     const answers = await Promise.all(Array.from({ length: 20 }, async () => insert(client, 'a', 7)));
     assert.equal(answers.filter(({ status }) => status === 200).length, 7);
@@ -166,8 +146,8 @@ suite('a quota of rows', () => {
   });
 
   test('counts the parts of an upload when it is completed, and a merge by the rows that it may add', async () => {
-    const { database, client } = await makeTenant();
-    await limit({ database, rows: 10 });
+    const { database, client } = await server.tenant();
+    await server.setQuota({ database, rows: 10 });
     assertDone(await create(client, 'a', 4));
     const { json } = await client.post('/v1/table/a/multipart_write/create', {});
     for (const part of ['1', '2']) {
@@ -186,10 +166,10 @@ suite('a quota of rows', () => {
 
 suite('a quota of tables', () => {
   test('refuses one more create, declare and clone, but not one that keeps what exists', async () => {
-    const { database, client } = await makeTenant();
+    const { database, client } = await server.tenant();
     assertDone(await create(client, 'a', 1));
     const { location } = (await client.post('/v1/table/a/describe', {})).json;
-    await limit({ database, tables: 2 });
+    await server.setQuota({ database, tables: 2 });
     assertDone(await client.post('/v1/table/b/declare', {}));
     const refused = exceeded(/allows 2 tables: 2 are used, and this request adds 1/);
     assertRefused(await create(client, 'c', 1), refused);
@@ -204,10 +184,10 @@ suite('a quota of tables', () => {
   });
 
   test('of a key counts every table that it created, no matter who writes to it', async () => {
-    const { database, client, principal } = await makeTenant();
+    const { database, client, principal } = await server.tenant();
     const header = { 'x-service-database': database };
     assertDone(await server.admin.arrow('/v1/table/theirs/create', stream(5), header));
-    await limit({ principal, tables: 1, rows: 10 });
+    await server.setQuota({ principal, tables: 1, rows: 10 });
     assertDone(await create(client, 'mine', 5));
     assertRefused(await create(client, 'more', 1), exceeded(/quota of this caller allows 1 tables/));
     assertDone(await insert(client, 'theirs', 50));
@@ -220,8 +200,8 @@ suite('a quota of tables', () => {
 
 suite('a declared table', () => {
   test('counts for the key that declared it, no matter who fills it', async () => {
-    const { database, client, principal } = await makeTenant();
-    await limit({ principal, rows: 10 });
+    const { database, client, principal } = await server.tenant();
+    await server.setQuota({ principal, rows: 10 });
     assertDone(await client.post('/v1/table/declared/declare', {}));
     const other = server.client({ headers: { 'x-service-database': database } });
     const refused = exceeded(/key or client that created this table allows 10 rows: 0 are used.* adds 11/);
@@ -244,9 +224,9 @@ suite('a registered table', () => {
   }
 
   test('counts with all its rows, and is refused where they exceed a quota', async () => {
-    const { database, client } = await makeTenant();
+    const { database, client } = await server.tenant();
     const location = await release(client, 8);
-    await limit({ database, rows: 10 });
+    await server.setQuota({ database, rows: 10 });
     assertDone(await create(client, 'a', 3));
     const register = async (): Promise<Answer> => client.post('/v1/table/b/register', { location });
     assertRefused(await register(), exceeded(/this database allows 10 rows: 3 are used, and this request adds 8/));
@@ -257,20 +237,20 @@ suite('a registered table', () => {
   });
 
   test('in place of a table of another creator counts for its new one', async () => {
-    const { database, client, principal } = await makeTenant();
+    const { database, client, principal } = await server.tenant();
     const location = await release(client, 8);
     const header = { 'x-service-database': database };
     assertDone(await server.admin.arrow('/v1/table/theirs/create', stream(8), header));
     const register = async (mode = 'overwrite'): Promise<Answer> =>
       client.post('/v1/table/theirs/register', { location, mode });
-    await limit({ principal, tables: 0 });
+    await server.setQuota({ principal, tables: 0 });
     for (const mode of ['overwrite', 'Over_Write', '"overwrite"']) {
       assertRefused(await register(mode), exceeded(/this caller allows 0 tables: 0 are used, and this request adds 1/));
     }
-    await limit({ principal, tables: 1, rows: 7 });
+    await server.setQuota({ principal, tables: 1, rows: 7 });
     assertRefused(await register(), exceeded(/this caller allows 7 rows: 0 are used, and this request adds 8/));
-    await limit({ principal, rows: 8 });
-    await limit({ database, tables: 1, rows: 8 });
+    await server.setQuota({ principal, rows: 8 });
+    await server.setQuota({ database, tables: 1, rows: 8 });
     assertDone(await register());
     assert.deepEqual(await usage(client).then(({ rows, tables }) => [rows, tables]), [8, 1]);
   });
@@ -278,15 +258,15 @@ suite('a registered table', () => {
 
 suite('a quota of bytes', () => {
   test('refuses inserts, clones, and updates once it is used up', async () => {
-    const { database, client } = await makeTenant();
+    const { database, client } = await server.tenant();
     assertDone(await create(client, 'a', 1000));
     const { bytes } = await usage(client, { database });
     assert.ok(bytes > 1000);
-    await limit({ database, bytes: bytes + 100 });
+    await server.setQuota({ database, bytes: bytes + 100 });
     assertRefused(await insert(client, 'a', 1000), exceeded(/bytes/));
     const { location } = (await client.post('/v1/table/a/describe', {})).json;
     assertRefused(await client.post('/v1/table/b/clone', { source_location: location }), exceeded(/bytes/));
-    await limit({ database, bytes });
+    await server.setQuota({ database, bytes });
     const update = async (): Promise<Answer> => client.post('/v1/table/a/update', { updates: [['id', 'id']] });
     assertRefused(await update(), exceeded(/bytes/));
     assertRefused(
@@ -305,8 +285,8 @@ suite('a quota of bytes', () => {
 
 suite('maintenance', () => {
   test('keeps the size of a table that it compacts up to date', async () => {
-    const { database, client } = await makeTenant();
-    await limit({ database, bytes: 1_000_000_000 });
+    const { database, client } = await server.tenant();
+    await server.setQuota({ database, bytes: 1_000_000_000 });
     assertDone(await create(client, 'a', 20_000));
     for (let turn = 0; turn < 3; turn += 1) assertDone(await insert(client, 'a', 20_000));
     assertDone(await client.post('/v1/table/a/delete', { predicate: 'id >= 10' }));
@@ -324,9 +304,9 @@ suite('maintenance', () => {
 
 suite('describe_usage', () => {
   test('shows callers their own usage, owners that of their database, administrators all', async () => {
-    const { database, client, principal } = await makeTenant();
+    const { database, client, principal } = await server.tenant();
     assertDone(await create(client, 'a', 3));
-    await limit({ database, tables: 9 });
+    await server.setQuota({ database, tables: 9 });
     const own = await client.post('/v1/access/usage', {});
     assertDone(own);
     assert.equal(own.json.principal, principal);
@@ -340,7 +320,7 @@ suite('describe_usage', () => {
   });
 
   test('refuses bad input, what does not exist or is hidden, and callers without a role for it', async () => {
-    const { database, client, principal } = await makeTenant();
+    const { database, client, principal } = await server.tenant();
     const other = await server.database();
     const send = async (who: Client, body: object): Promise<Answer> => who.post('/v1/access/usage', body);
     assertRefused(await send(server.admin, { database, principal }), badRequest(/exactly one of them/));

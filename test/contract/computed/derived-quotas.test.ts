@@ -1,8 +1,10 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
+import { ok } from '../../support/client.ts';
 import type { Client } from '../../support/client.ts';
 import { eventually } from '../../support/eventually.ts';
 import { ContractServer } from '../contract-server.ts';
+import type { Tenant } from '../contract-server.ts';
 import { assertRefused, forbidden } from '../refusal.ts';
 import { TOTAL, ended, itemsStream } from './computed-tables.ts';
 import type { Item } from './computed-tables.ts';
@@ -27,33 +29,17 @@ before(async () => {
 });
 after(async () => server.close());
 
-interface Tenant {
-  readonly database: string;
-  readonly client: Client;
-  readonly principal: string;
-}
-
 /** A database with a table of four rows, and a key that owns it. */
 async function makeTenant(): Promise<Tenant> {
-  const database = await server.database();
-  const grants = [{ role: 'owner', database }];
-  const { json } = await server.admin.post('/v1/access/key/create', { name: 'tenant', grants });
-  const client = server.client({ key: json.key, headers: { 'x-service-database': database } });
-  const created = await client.arrow('/v1/table/items/create', itemsStream(ITEMS));
-  assert.equal(created.status, 200, created.text);
-  return { database, client, principal: json.principal };
-}
-
-async function limit(body: object): Promise<void> {
-  const answer = await server.admin.post('/v1/access/quota/set', body);
-  assert.equal(answer.status, 200, answer.text);
+  const tenant = await server.tenant();
+  ok(await tenant.client.arrow('/v1/table/items/create', itemsStream(ITEMS)));
+  return tenant;
 }
 
 /** Rows whose computed values cannot be compressed. */
 async function createMany(client: Client, rows: number): Promise<void> {
   const items = Array.from({ length: rows }, (_unused, id): Item => [id, Math.sin(id), id]);
-  const created = await client.arrow('/v1/table/many/create', itemsStream(items));
-  assert.equal(created.status, 200, created.text);
+  ok(await client.arrow('/v1/table/many/create', itemsStream(items)));
 }
 
 async function createView({ client }: Tenant, fields: object = {}) {
@@ -74,21 +60,21 @@ async function count({ client }: Tenant): Promise<number> {
 suite('a quota', () => {
   test('of tables counts views', async () => {
     const tenant = await makeTenant();
-    await limit({ database: tenant.database, tables: 1 });
+    await server.setQuota({ database: tenant.database, tables: 1 });
     assertRefused(await createView(tenant), { ...forbidden, detail: /allows 1 table/ });
-    await limit({ database: tenant.database, tables: 2 });
+    await server.setQuota({ database: tenant.database, tables: 2 });
     assert.equal((await createView(tenant)).status, 201);
   });
 
   test('of rows refuses a refresh that would exceed it, and the view stays as it was', async () => {
     const tenant = await makeTenant();
     assert.equal((await createView(tenant)).status, 201);
-    await limit({ database: tenant.database, rows: 7 });
+    await server.setQuota({ database: tenant.database, rows: 7 });
     const refused = await refresh(tenant);
     assert.equal(refused.job_state, 'FAILED');
     assert.match(refused.failure.message, /allows 7 rows: 4 are used.* adds 4/);
     assert.equal(await count(tenant), 0);
-    await limit({ database: tenant.database, rows: 9 });
+    await server.setQuota({ database: tenant.database, rows: 9 });
     assert.equal((await refresh(tenant)).job_state, 'DONE');
     const inserted = await tenant.client.arrow('/v1/table/items/insert', itemsStream([[5, 5, 5]]));
     assert.equal(inserted.status, 200, inserted.text);
@@ -101,7 +87,7 @@ suite('a quota', () => {
   test('of the key that created the view counts its rows, no matter who refreshes it', async () => {
     const tenant = await makeTenant();
     assert.equal((await createView(tenant)).status, 201);
-    await limit({ principal: tenant.principal, rows: 7 });
+    await server.setQuota({ principal: tenant.principal, rows: 7 });
     assert.match((await refresh(tenant)).failure.message, /allows 7 rows: 4 are used.* adds 4/);
     const admin = server.client({ headers: { 'x-service-database': tenant.database } });
     assert.match((await refresh({ ...tenant, client: admin })).failure.message, /allows 7 rows: 4 are used.* adds 4/);
@@ -110,7 +96,7 @@ suite('a quota', () => {
 
   test('of bytes counts what a backfill added', async () => {
     const { client, database } = await makeTenant();
-    await limit({ database, bytes: 1_000_000_000 });
+    await server.setQuota({ database, bytes: 1_000_000_000 });
     const bytes = async (): Promise<number> => (await client.post('/v1/access/usage', { database })).json.usage.bytes;
     const added = await client.post('/v1/table/items/add_columns', TOTAL);
     assert.equal(added.status, 200, added.text);
@@ -122,21 +108,21 @@ suite('a quota', () => {
 
   test('of bytes refuses a backfill that has no room, before it starts', async () => {
     const { client, database } = await makeTenant();
-    await limit({ database, bytes: 1_000_000_000 });
+    await server.setQuota({ database, bytes: 1_000_000_000 });
     assert.equal((await client.post('/v1/table/items/add_columns', TOTAL)).status, 200);
     const used: number = (await client.post('/v1/access/usage', { database })).json.usage.bytes;
     const backfill = async () => client.post('/v1/table/items/backfill_column', { column: 'total' });
     // Four rows of eight bytes.
     for (const bytes of [used, used + 31]) {
-      await limit({ database, bytes });
+      await server.setQuota({ database, bytes });
       const refused = { ...forbidden, detail: new RegExp(`allows ${bytes} bytes: ${used} are used.* adds 32`) };
       assertRefused(await backfill(), refused);
     }
     assert.deepEqual((await client.post('/v1/jobs/list', {})).json.jobs, []);
-    await limit({ database, bytes: 1_000_000_000 });
+    await server.setQuota({ database, bytes: 1_000_000_000 });
     const started = await backfill();
     assert.equal((await ended(client, started.json.job_id)).job_state, 'DONE', started.text);
-    await limit({ database, bytes: 1 });
+    await server.setQuota({ database, bytes: 1 });
     assert.equal((await backfill()).status, 202);
   });
 
@@ -147,11 +133,11 @@ suite('a quota', () => {
     const columns = ['a', 'b', 'c', 'd', 'e'];
     const new_columns = columns.map((name) => ({ name, computed: 'price * price' }));
     assert.equal((await client.post('/v1/table/many/add_columns', { new_columns })).status, 200);
-    await limit({ database, bytes: 1_000_000_000 });
+    await server.setQuota({ database, bytes: 1_000_000_000 });
     const used = async (): Promise<number> => (await client.post('/v1/access/usage', { database })).json.usage.bytes;
     // There is room for one of them.
     const bytes = (await used()) + 12 * rows;
-    await limit({ database, bytes });
+    await server.setQuota({ database, bytes });
     const refusals: string[] = [];
     const started: string[] = [];
     for (const column of columns) {
@@ -173,9 +159,9 @@ suite('a quota', () => {
     const rows = 100_000;
     await createMany(client, rows);
     assert.equal((await client.post('/v1/table/many/add_columns', TOTAL)).status, 200);
-    await limit({ database, bytes: 1_000_000_000 });
+    await server.setQuota({ database, bytes: 1_000_000_000 });
     const { usage } = (await client.post('/v1/access/usage', { database })).json;
-    await limit({ database, bytes: usage.bytes + 12 * rows });
+    await server.setQuota({ database, bytes: usage.bytes + 12 * rows });
     const backfill = async () => client.post('/v1/table/many/backfill_column', { column: 'total' });
     const first = await backfill();
     assert.equal(first.status, 202, first.text);
@@ -189,7 +175,7 @@ suite('a quota', () => {
   test('compares a rebuild with the rows that it replaces', async () => {
     const tenant = await makeTenant();
     assert.equal((await createView(tenant)).status, 201);
-    await limit({ database: tenant.database, rows: 8 });
+    await server.setQuota({ database: tenant.database, rows: 8 });
     assert.equal((await refresh(tenant)).job_state, 'DONE');
     const deleted = await tenant.client.post('/v1/table/items/delete', { predicate: 'id = 1' });
     assert.equal(deleted.status, 200, deleted.text);
@@ -199,13 +185,13 @@ suite('a quota', () => {
 
   test('keeps a view from being refreshed by itself until there is room', async () => {
     const tenant = await makeTenant();
-    await limit({ database: tenant.database, rows: 5 });
+    await server.setQuota({ database: tenant.database, rows: 5 });
     assert.equal((await createView(tenant, { auto_refresh: true })).status, 201);
     const jobs = async (): Promise<readonly { state: string }[]> =>
       (await tenant.client.post('/v1/jobs/list', {})).json.jobs;
     await eventually(async () => (await jobs()).some(({ state }) => state === 'FAILED'));
     assert.equal(await count(tenant), 0);
-    await limit({ database: tenant.database, rows: 8 });
+    await server.setQuota({ database: tenant.database, rows: 8 });
     assert.equal((await refresh(tenant)).job_state, 'DONE');
     assert.equal(await count(tenant), 4);
   });

@@ -147,9 +147,9 @@ suite('committing a version of an external writer', () => {
     const { json } = await client.arrow(`/v1/table/limited/create?${query}`, sampleStream(4));
     const table: MadeTable = { id: 'limited', at: '/v1/table/limited', location: json.location, version: 1 };
     const staged = await stageVersion(table.location, async (each) => each.add(await each.query().limit(2).toArrow()));
-    assert.equal((await server.admin.post('/v1/access/quota/set', { database, rows: 5 })).status, 200);
+    await server.setQuota({ database, rows: 5 });
     assertRefused(await commit(table, staged, { client }), { ...forbidden, detail: /rows/ });
-    assert.equal((await server.admin.post('/v1/access/quota/set', { database, rows: 6 })).status, 200);
+    await server.setQuota({ database, rows: 6 });
     assert.equal((await commit(table, staged, { client })).status, 200);
   });
 });

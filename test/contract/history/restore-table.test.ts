@@ -21,9 +21,7 @@ async function restore(table: MadeTable, body: unknown, slash = ''): Promise<Ans
 }
 
 async function withPrice(table: MadeTable, price: number, branch?: string): Promise<number> {
-  return (
-    await planOf(server.admin, table, { filter: `price = ${price}`, ...(branch === undefined ? {} : { branch }) })
-  ).rows;
+  return (await planOf(server.admin, table, { filter: `price = ${price}`, branch })).rows;
 }
 
 suite('restoring a version', () => {

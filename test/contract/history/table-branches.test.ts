@@ -3,6 +3,7 @@ import { readdir } from 'node:fs/promises';
 import { after, before, suite, test } from 'node:test';
 import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
 import { sampleStream } from '../../support/arrow-tables.ts';
+import { ok } from '../../support/client.ts';
 import type { Answer } from '../../support/client.ts';
 import { ContractServer, updated } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
@@ -32,15 +33,11 @@ async function ask(table: MadeTable, operation: string, body: unknown = {}): Pro
 }
 
 async function done(table: MadeTable, operation: string, body: object): Promise<void> {
-  const answer = await ask(table, operation, body);
-  assert.equal(answer.status, 200, answer.text);
-  assert.match(answer.json.transaction_id, /./);
+  assert.match(ok(await ask(table, operation, body)).transaction_id, /./);
 }
 
 async function withPrice(table: MadeTable, price: number, branch?: string): Promise<number> {
-  return (
-    await planOf(server.admin, table, { filter: `price = ${price}`, ...(branch === undefined ? {} : { branch }) })
-  ).rows;
+  return (await planOf(server.admin, table, { filter: `price = ${price}`, branch })).rows;
 }
 
 async function names(table: MadeTable): Promise<readonly string[]> {
