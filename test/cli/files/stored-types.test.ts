@@ -6,7 +6,7 @@ import { after, before, test } from 'node:test';
 import { Field, FixedSizeBinary, Schema, Table, tableToIPC, vectorFromArray } from 'apache-arrow';
 import { expectedTables, fixtureStream } from '../../support/arrow-fixtures.ts';
 import { Client } from '../../support/client.ts';
-import { readOn } from '../../support/run-cli.ts';
+import { readOn, runCliOn } from '../../support/run-cli.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
