@@ -1,3 +1,4 @@
+import { formatFieldPath, parseFieldPath } from '../../model/field-path.ts';
 import { INDEX_TYPES } from '../../model/index-spec.ts';
 import type { IndexDescription, IndexSpec, IndexStatistics, VectorIndexSpec } from '../../model/index-spec.ts';
 import type { EngineRelease } from '../native/engine-release.ts';
@@ -43,7 +44,7 @@ export function toIndexDescription(index: NativeIndexConfig): IndexDescription {
   return {
     name: index.name,
     uuid: index.indexUuid,
-    columns: index.columns,
+    columns: index.columns.map(toCanonicalPath),
     type: toIndexType(index.indexType),
     typeUrl: index.typeUrl,
     createdAt: index.createdAt === undefined ? undefined : new Date(index.createdAt),
@@ -64,6 +65,11 @@ export function toIndexStatistics(statistics: NativeIndexStatistics): IndexStati
     distanceType: statistics.distanceType?.toLowerCase(),
     indices: statistics.numIndices,
   };
+}
+
+/** The engine quotes every name that is not made of letters, digits and underscores. */
+function toCanonicalPath(path: string): string {
+  return path.includes('`') ? formatFieldPath(parseFieldPath(path)) : path;
 }
 
 /** The engine writes `IvfHnswSq` in some calls and `IVF_HNSW_SQ` in others. */

@@ -163,11 +163,12 @@ async function takeVectors({ table, column, rows }: SampledTable, max: number) {
   // Spread evenly, but not at equal distances: every second row may be one without a vector.
   const offsets = Array.from({ length: max }, (_unused, at) => Math.floor(((at * GOLDEN_RATIO) % 1) * rows));
   const take = table.native.takeOffsets([...new Set(offsets)]);
-  take.selectColumns([searchColumn(parseFieldPath(column))]);
+  const name = searchColumn(parseFieldPath(column));
+  take.selectColumns([name]);
   take.withRowId();
   const found: { rowId: string; vector: readonly number[] }[] = [];
   for await (const row of readRows(await engineCall(async () => take.execute(ROWS_AT_ONCE, null)))) {
-    const vector: unknown = JSON.parse(row.get(column) ?? 'null');
+    const vector: unknown = JSON.parse(row.get(name) ?? 'null');
     if (isVector(vector)) found.push({ rowId: row.get('_rowid') ?? '', vector });
   }
   return found.toSorted((one, other) => scatter(Number(one.rowId)) - scatter(Number(other.rowId)));

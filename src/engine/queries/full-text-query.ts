@@ -25,7 +25,7 @@ export async function toNativeSearch(query: FullTextQuery, table: SearchedTable)
   const indexed = needsIndexes ? await findIndexed(table.native) : [];
   for (const path of columns) if (path !== undefined) requireSearchable(path, indexed);
   if (query.kind === 'text') {
-    return { query: query.terms, columns: query.columns.length === 0 ? null : query.columns.map(searchColumn) };
+    return { query: query.terms, columns: query.columns.length === 0 ? null : query.columns.map(indexedColumn) };
   }
   return { query: new FullTextBuilder(table.factory, indexed).build(query), columns: null };
 }
@@ -82,7 +82,7 @@ class FullTextBuilder {
   }
 
   #buildMultiMatch(query: Extract<FullTextQuery, { kind: 'multi-match' }>): NativeFullTextQuery {
-    const columns = query.columns.length === 0 ? [...this.#requireIndexed()] : query.columns.map(searchColumn);
+    const columns = query.columns.length === 0 ? [...this.#requireIndexed()] : query.columns.map(indexedColumn);
     const boosts = query.boosts === undefined ? null : [...query.boosts];
     return this.#factory.multiMatchQuery(query.terms, columns, boosts, query.operator);
   }
@@ -99,7 +99,7 @@ class FullTextBuilder {
 
   /** The engine requires a column for each part; without one, any column with an index may match. */
   #inColumns(path: FieldPath | undefined, build: (column: string) => NativeFullTextQuery): NativeFullTextQuery {
-    if (path !== undefined) return build(searchColumn(path));
+    if (path !== undefined) return build(indexedColumn(path));
     const parts = this.#requireIndexed().map(build);
     const [only] = parts;
     if (only !== undefined && parts.length === 1) return only;
@@ -132,7 +132,7 @@ function requireText(schema: Schema, path: FieldPath): void {
 
 /** Without an index the engine searches top-level columns only. */
 function requireSearchable(path: FieldPath, indexed: readonly string[]): void {
-  if (path.length === 1 || indexed.includes(searchColumn(path))) return;
+  if (path.length === 1 || indexed.includes(indexedColumn(path))) return;
   throw invalidInput(
     `The nested field ${quotePath(path)} has no full-text index.`,
     'Create one; only top-level columns can be searched without an index.',
@@ -145,8 +145,17 @@ function holdsText(type: DataType): boolean {
   return type.kind === 'utf8' || (type.kind === 'binary' && type.layout === 'large');
 }
 
+/** A nested field as in the engine's list of indexes: release 0.31.0 finds its index by no other spelling. */
+function indexedColumn(path: FieldPath): string {
+  return formatColumn(path, /[^\p{Alphabetic}\p{N}_]/u);
+}
+
 /** The name of a column in a search. Unlike SQL, the engine quotes only nested names with a dot or a backtick. */
 export function searchColumn(path: FieldPath): string {
+  return formatColumn(path, /[.`]/);
+}
+
+function formatColumn(path: FieldPath, quoted: RegExp): string {
   if (path.length === 1) return path[0];
-  return path.map((name) => (/[.`]/.test(name) ? `\`${name.replaceAll('`', '``')}\`` : name)).join('.');
+  return path.map((name) => (quoted.test(name) ? `\`${name.replaceAll('`', '``')}\`` : name)).join('.');
 }
