@@ -117,9 +117,11 @@ export const ERROR_RULES = {
     'Use another name, or drop that index first.',
   ),
   'index-column-type': invalid(
-    /^Schema Error: A ([\w ]+) index cannot be created on the (?:whole-document lance\.json )?field/,
+    new RegExp(
+      String.raw`^(?:Schema Error: A ([\w ]+) index cannot be created on the (?:whole-document lance\.json )?field|${INPUT}(LabelList) index can only be created on )`,
+    ),
     '$1 indexes do not support the type of this column.',
-    'Leave out the index type, and the server chooses one that fits.',
+    'Leave out the index type: the server chooses one that fits, or says that there is none.',
   ),
   'index-rows-missing': invalid(
     /Not enough rows to train PQ\. Requires (\d+) rows but only (\d+) available/,

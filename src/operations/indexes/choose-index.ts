@@ -1,5 +1,7 @@
 import { writeValues } from '../../arrow/results/json-rows.ts';
+import { describeType } from '../../arrow/schema/type-name.ts';
 import { invalidInput } from '../../errors/service-error.ts';
+import type { ServiceError } from '../../errors/service-error.ts';
 import { parseFieldPath, quotePath, requireField } from '../../model/field-path.ts';
 import type { FieldPath } from '../../model/field-path.ts';
 import { NGRAM_PARAMETERS, TEXT_PARAMETERS } from '../../model/index-spec.ts';
@@ -39,12 +41,21 @@ export async function chooseIndex(request: TableRequest<CreateIndexBody>, servic
   const chosen = chooseByType(type);
   if (chosen !== undefined) return chosen;
   if (type.kind === 'dictionary') throw dictionaryNotIndexed(column);
-  if (!isScalar(type)) {
-    const hint = 'Vectors, lists of scalar values, strings, numbers, times and booleans can be indexed.';
-    throw invalidInput(`The column ${quotePath(column)} has a type that cannot be indexed.`, hint);
-  }
+  if (type.kind !== 'int' && type.kind !== 'utf8') throw notChosen(column, type);
   const values = await sampleValues(request, services, { state, column });
-  return chooseForValues(values, type.kind === 'utf8');
+  return chooseForValues(values, type);
+}
+
+function notChosen(column: FieldPath, type: DataType): ServiceError {
+  const named = `The column ${quotePath(column)} has the type ${describeType(type)}`;
+  if (type.kind === 'binary') {
+    const hint = 'Set index_type to BITMAP if it has few distinct values.';
+    return invalidInput(`${named}, for which the server chooses no index.`, hint);
+  }
+  return invalidInput(
+    `${named}, which cannot be indexed.`,
+    'Vectors, text, integers, floats, booleans, dates, times, timestamps and binary values of a fixed size can be indexed, and lists of text, integers, booleans or binary values.',
+  );
 }
 
 interface VectorFacts {
@@ -69,14 +80,26 @@ export function chooseForVectors({ type, dimension, rows, cacheBytes }: VectorFa
   return { type: dimension % 8 === 0 ? 'IVF_PQ' : 'IVF_HNSW_SQ', reason };
 }
 
+/** Where the values do not matter. */
 function chooseByType(type: DataType): ChosenIndex | undefined {
-  if (type.kind === 'bool') return { type: 'BITMAP', reason: 'a boolean column has two values' };
-  if (type.kind !== 'list') return undefined;
-  return isScalar(type.item.type) ? { type: 'LABEL_LIST', reason: 'the column has lists' } : undefined;
+  switch (type.kind) {
+    case 'bool':
+      return { type: 'BITMAP', reason: 'a boolean column has two values' };
+    case 'float':
+    case 'date':
+    case 'time':
+    case 'timestamp':
+    case 'fixed-size-binary':
+      return { type: 'BTREE', reason: `it is the only type for ${describeType(type)}` };
+    case 'list':
+      return hasLabels(type.item.type) ? { type: 'LABEL_LIST', reason: 'the column has lists' } : undefined;
+    default:
+      return undefined;
+  }
 }
 
-function isScalar({ kind }: DataType): boolean {
-  return ['int', 'float', 'decimal', 'utf8', 'date', 'time', 'timestamp', 'duration', 'bool'].includes(kind);
+function hasLabels({ kind }: DataType): boolean {
+  return ['bool', 'int', 'utf8', 'binary'].includes(kind);
 }
 
 const SAMPLED_ROWS = 2000;
@@ -88,13 +111,16 @@ const WORDS_OF_TEXT = 5;
 const FEW_VALUES = 0.02;
 
 /** `values` are JSON texts of a sample. */
-export function chooseForValues(values: readonly string[], isText: boolean): ChosenIndex {
+export function chooseForValues(values: readonly string[], type: DataType): ChosenIndex {
   const present = values.filter((value) => value !== 'null');
-  if (isText) {
+  if (type.kind === 'utf8') {
     const words = present.reduce((sum, value) => sum + countWords(value), 0) / Math.max(present.length, 1);
     const least = present.some(({ length }) => length > COUNTED_CHARACTERS) ? 'at least ' : '';
     const reason = `the texts have ${least}${Math.round(words)} words on average`;
     if (words >= WORDS_OF_TEXT) return { type: 'FTS', reason };
+  }
+  if (type.kind === 'utf8' && type.layout === 'large') {
+    return { type: 'BITMAP', reason: `BTREE indexes do not support ${describeType(type)}` };
   }
   const distinct = new Set(present).size;
   if (present.length >= 100 && distinct <= present.length * FEW_VALUES) {

@@ -1,12 +1,13 @@
 import assert from 'node:assert/strict';
 import { after, before, suite, test } from 'node:test';
-import { tableFromArrays, tableToIPC } from 'apache-arrow';
+import { DateDay, TimeMillisecond, TimestampMillisecond, tableFromArrays, tableToIPC } from 'apache-arrow';
 import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
 import type { Answer } from '../../support/client.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
 import {
   Float32,
+  Float64,
   Int32,
   List,
   Uint8,
@@ -55,6 +56,10 @@ function wideStream(rows = 300): Uint8Array {
   });
 }
 
+function listOf(type: string): object {
+  return { type: 'list', fields: [{ name: 'item', type: { type }, nullable: true }] };
+}
+
 async function create(body: object, made = table, headers = {}): Promise<Answer> {
   return server.admin.post(`${made.at}/create_index`, body, headers);
 }
@@ -101,6 +106,70 @@ suite('create_index without a type', () => {
       (await created({ column: 'colour', with_position: true, name: 'words' }, made)).json.index_type,
       'FTS',
     );
+  });
+
+  test('chooses what can be built on columns of each type', async () => {
+    const few = count(300).map((row) => row % 3);
+    const made = await server.table({
+      stream: streamOf({
+        price: { type: new Float64(), values: few },
+        day: { type: new DateDay(), values: few.map((day) => new Date(day * 86_400_000)) },
+        time: { type: new TimeMillisecond(), values: few },
+        at: { type: new TimestampMillisecond(), values: few },
+      }),
+    });
+    const columns = [
+      { name: 'uuid', data_type: { type: 'fixed_size_binary', length: 16 } },
+      { name: 'large', data_type: 'large_utf8' },
+      { name: 'labels', data_type: listOf('large_utf8') },
+      { name: 'keys', data_type: listOf('binary') },
+    ];
+    const added = await server.admin.post(`${made.at}/add_columns`, { new_columns: columns });
+    assert.equal(added.status, 200, added.text);
+    const chosen: [string, string][] = [];
+    for (const column of ['price', 'day', 'time', 'at', 'uuid', 'large', 'labels', 'keys']) {
+      chosen.push([column, (await created({ column }, made)).json.index_type]);
+    }
+    assert.deepEqual(Object.fromEntries(chosen), {
+      price: 'BTREE',
+      day: 'BTREE',
+      time: 'BTREE',
+      at: 'BTREE',
+      uuid: 'BTREE',
+      large: 'BITMAP',
+      labels: 'LABEL_LIST',
+      keys: 'LABEL_LIST',
+    });
+  });
+
+  for (const [type, shown] of [
+    ['decimal128(10, 2)', 'decimal128(10, 2)'],
+    ['duration:s', 'duration[s]'],
+    [listOf('float64'), 'list<float64>'],
+    [listOf('date32'), 'list<date32>'],
+    [{ ...listOf('int32'), type: 'fixed_size_list', length: 2 }, 'int32[2]'],
+  ] as const) {
+    test(`says that ${shown} cannot be indexed, and what can`, async () => {
+      const made = await server.table({ stream: documentStream() });
+      const columns = [{ name: 'odd', data_type: type }];
+      const added = await server.admin.post(`${made.at}/add_columns`, { new_columns: columns });
+      assert.equal(added.status, 200, added.text);
+      const refused = await create({ column: 'odd' }, made);
+      assertRefused(refused, badRequest(/^The column "odd" has the type .*, which cannot be indexed\. .*timestamps/));
+      assert.ok(refused.json.detail.includes(shown), refused.text);
+      for (const index_type of ['BTREE', 'BITMAP', 'LABEL_LIST']) {
+        const hint = /indexes do not support .* the server chooses one that fits, or says that there is none/;
+        assertRefused(await create({ column: 'odd', index_type }, made), badRequest(hint));
+      }
+    });
+  }
+
+  test('leaves the choice for binary columns, which may be large, to the request', async () => {
+    const made = await server.table({ stream: documentStream() });
+    const columns = [{ name: 'picture', data_type: 'binary' }];
+    await server.admin.post(`${made.at}/add_columns`, { new_columns: columns });
+    assertRefused(await create({ column: 'picture' }, made), badRequest(/"picture" has the type binary.* BITMAP/));
+    await created({ column: 'picture', index_type: 'BITMAP' }, made);
   });
 
   test('looks at some megabytes of long texts, and at the beginning of each', async () => {

@@ -9,7 +9,7 @@ import { CheckField, SelectField, TextField } from '../../parts/forms/field.tsx'
 import { listFields, typeText } from '../../parts/grid/field-type.ts';
 import type { DescribedTable } from '../described-table.ts';
 import type { IndexJob } from './index-jobs.tsx';
-import { kindsFor } from './index-kinds.ts';
+import { explainNone, kindsFor } from './index-kinds.ts';
 import type { IndexKind, Parameter } from './index-kinds.ts';
 
 interface BuildIndexDialogProps {
@@ -25,8 +25,8 @@ const AUTOMATIC = { value: '', label: 'Automatic' };
 /** The type of the column determines the offered index types and parameters. */
 export function BuildIndexDialog({ table, onStarted, onClose }: BuildIndexDialogProps): JSX.Element {
   const client = useClient();
-  const fields = listFields(table.schema.fields).filter(({ field }) => kindsFor(field).length > 0);
-  const [column, setColumn] = useState(() => fields[0]?.path ?? '');
+  const fields = listFields(table.schema.fields).filter(({ field }) => field.type.type !== 'struct');
+  const [column, setColumn] = useState(() => fields.find(({ field }) => kindsFor(field).length > 0)?.path ?? '');
   const [type, setType] = useState('');
   const [name, setName] = useState('');
   const [values, setValues] = useState<Values>({});
@@ -49,7 +49,7 @@ export function BuildIndexDialog({ table, onStarted, onClose }: BuildIndexDialog
     <FormDialog
       title="Build an index"
       action="Build"
-      isReady={field !== undefined && !hasFault}
+      isReady={kinds.length > 0 && !hasFault}
       onSubmit={start}
       onClose={onClose}
     >
@@ -58,6 +58,7 @@ export function BuildIndexDialog({ table, onStarted, onClose }: BuildIndexDialog
         value={column}
         options={fields.map((each) => ({ value: each.path, label: `${each.path} (${typeText(each.field.type)})` }))}
         onChange={setColumn}
+        hint={field !== undefined && kinds.length === 0 ? explainNone(field) : undefined}
       />
       <SelectField
         label="Type"
