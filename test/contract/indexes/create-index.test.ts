@@ -481,6 +481,8 @@ suite('create_index refuses', () => {
     for (const body of [{}, { index_type: 'BTREE' }, { index_type: 'FTS' }, { index_type: 'IVF_FLAT' }]) {
       assertRefused(await index(body), badRequest(/"word" is dictionary-encoded.* alter_columns.* utf8/));
     }
+    // 0.31.0 does not convert dictionaries.
+    if (readEngineRelease().isFallback) return;
     const alterations = [{ path: 'word', data_type: { type: 'utf8' } }];
     assert.equal((await server.admin.post(`${made.at}/alter_columns`, { alterations })).status, 200);
     assert.equal((await index({ index_type: 'FTS' })).status, 200);
