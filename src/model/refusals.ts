@@ -17,12 +17,18 @@ export function catalogUnavailable(cause: unknown): ServiceError {
 
 /** Of a change that nothing resolves: it may have been made; or it is, and a power loss may undo it. */
 export function changeInDoubt(cause: unknown): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'It is not known whether the change was made.', {
+  return new ServiceError('ServiceUnavailable', `It is not known whether the change was made.${reasonOf(cause)}`, {
     hint: 'Check before you send the request again.',
     cause,
     retryAfterSeconds: 1,
     outcome: 'unknown',
   });
+}
+
+/** For people, of an outage that an operator can end, such as a storage that refuses access. */
+export function reasonOf(cause: unknown): string {
+  const isOutage = cause instanceof ServiceError && cause.kind === 'ServiceUnavailable' && cause.outcome !== 'unknown';
+  return isOutage ? ` ${cause.message}` : '';
 }
 
 export function databaseNotFound(name: string): ServiceError {

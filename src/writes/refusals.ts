@@ -1,6 +1,6 @@
 import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { isView } from '../model/derived/view.ts';
-import { catalogUnavailable, changeInDoubt } from '../model/refusals.ts';
+import { catalogUnavailable, changeInDoubt, reasonOf } from '../model/refusals.ts';
 import type { FailedWrite, JournaledWrite } from './write.ts';
 
 /** The engine or the service refused the write, and nothing was committed. A timeout is no clear refusal. */
@@ -19,7 +19,7 @@ export function refuse(error: unknown): FailedWrite {
 
 /** The write may have been applied. The service finds out, and answers the same request when it knows. */
 export function inDoubt(cause: unknown): ServiceError {
-  return new ServiceError('ServiceUnavailable', 'It is not known whether the write was applied.', {
+  return new ServiceError('ServiceUnavailable', `It is not known whether the write was applied.${reasonOf(cause)}`, {
     hint: 'Send the same request again, with the same Idempotency-Key if it has one: it is not applied twice.',
     cause,
     retryAfterSeconds: 1,

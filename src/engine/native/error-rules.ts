@@ -51,6 +51,14 @@ export const ERROR_RULES = {
     'The storage does not allow the server to read or write.',
     30,
   ),
+  'object-store-refused': unavailable(
+    // The first for an object, the second for a list.
+    new RegExp(
+      String.raw`${STORAGE}(?:The operation lacked (?:the necessary privileges|valid authentication credentials) |Generic \w+ error: [^'"]*status code: 40[13] )`,
+    ),
+    'The object store refuses access.',
+    30,
+  ),
   'object-store': unavailable(
     new RegExp(String.raw`${STORAGE}Generic (?:S3|GCS|MicrosoftAzure|HTTP)\w* error: `),
     'The object store cannot be reached.',

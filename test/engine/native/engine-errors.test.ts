@@ -1,6 +1,8 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
+import { once } from 'node:events';
 import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { test } from 'node:test';
@@ -61,7 +63,13 @@ function upsert(table: NativeTable, rows: Table, filter: string | null = null) {
 const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
   'storage-full': [async ({ t }) => fillStorage(t)],
   'storage-not-writable': [async ({ t }) => writeReadOnly(t)],
-  'object-store': [async ({ t }) => (await connectNowhere(t)).tableNames([], null, 1)],
+  'object-store': [async ({ t }) => (await connectStore(t, 'http://127.0.0.1:9')).tableNames([], null, 1)],
+  'object-store-refused': [
+    async ({ t }) => storeRefusing(t, 401, 'objects'),
+    async ({ t }) => storeRefusing(t, 403, 'objects'),
+    async ({ t }) => storeRefusing(t, 401, 'lists'),
+    async ({ t }) => storeRefusing(t, 403, 'lists'),
+  ],
   'commit-conflict': [
     async ({ connection, table }) => {
       const late = await connection.openTable('t', [], {});
@@ -525,14 +533,30 @@ async function run(query: Pick<NativeQuery, 'execute'>, timeoutMilliseconds = -1
   while ((await batches.next()) !== null);
 }
 
-async function connectNowhere(t: TestContext): Promise<NativeConnection> {
+async function storeRefusing(t: TestContext, status: number, refused: 'objects' | 'lists'): Promise<unknown> {
+  const server = createServer((request, response) => {
+    const isList = request.url?.includes('list-type') === true;
+    request.resume().on('end', () => {
+      if (isList === (refused === 'lists')) response.writeHead(status).end();
+      else response.end(isList ? '<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>' : '');
+    });
+  });
+  await once(server.listen(0, '127.0.0.1'), 'listening');
+  t.after(() => server.close());
+  const address = server.address();
+  assert.ok(typeof address === 'object' && address !== null);
+  const connection = await connectStore(t, `http://127.0.0.1:${address.port}`);
+  return connection.createTable('t', toFile(toItems(1)), 'create', [], {});
+}
+
+async function connectStore(t: TestContext, endpoint: string): Promise<NativeConnection> {
   const native = loadNative();
   const connection = await native.Connection.new('s3://bucket/x', {
     manifestEnabled: false,
     namespaceClientProperties: { manifest_enabled: 'false' },
     session: new native.Session(1024n, 1024n),
     storageOptions: {
-      aws_endpoint: 'http://127.0.0.1:9',
+      aws_endpoint: endpoint,
       allow_http: 'true',
       aws_access_key_id: 'a',
       aws_secret_access_key: 'b',

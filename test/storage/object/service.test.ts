@@ -344,4 +344,27 @@ suite('an upload of which the store refuses a commit', { skip: NO_OBJECT_STORES 
     assert.equal((await ask('beside/index/list')).indexes.length, 1);
     assert.equal(await ask('beside/count_rows'), 10);
   });
+
+  test('an object store that refuses access is a 503 that says so', { skip: NO_OBJECT_STORES }, async () => {
+    await create('refused');
+    const requireRefusal = async (path: string, body: object, message: string): Promise<void> => {
+      const answer = await client.post(`/v1/${path}`, body);
+      assert.equal(answer.status, 503, answer.text);
+      assert.ok(answer.json.detail.startsWith(message), answer.text);
+      assert.match(answer.headers.get('retry-after') ?? '', /^\d+$/);
+    };
+    const plain = 'The object store refuses access.';
+    emulator.faults.add('denied', { method: 'GET', path: /\/data\// }, 1000);
+    await requireRefusal('table/refused/query', { k: 5 }, plain);
+    await requireRefusal('table/refused/analyze_plan', { k: 5 }, plain);
+    emulator.faults.clear();
+    emulator.faults.add('denied', { method: 'PUT' }, 1000);
+    await requireRefusal('table/refused/create_scalar_index', { column: 'id', index_type: 'BTREE' }, plain);
+    const inDoubt = `It is not known whether the write was applied. ${plain}`;
+    await requireRefusal('table/refused/update', { updates: [['price', '1.0']] }, inDoubt);
+    const created = await client.arrow('/v1/table/refused-too/create', sampleStream(1));
+    assert.deepEqual([created.status, created.json.detail], [503, plain]);
+    emulator.faults.clear();
+    assert.equal((await idsOf('refused')).length, 10);
+  });
 });

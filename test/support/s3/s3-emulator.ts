@@ -126,6 +126,7 @@ export class S3Emulator {
     if (fault === 'hang') return 'hang';
     if (fault === 'error-before') return toError(500, 'InternalError');
     if (fault === 'reset-before') return 'reset';
+    if (fault === 'denied') return toError(403, 'AccessDenied');
     if (fault === 'conflict') return toError(409, 'ConditionalRequestConflict');
     if (method === 'POST' && path === '') return this.tokens.answer(request, body, CREDENTIALS);
     const denial = this.#findDenial(request, call);

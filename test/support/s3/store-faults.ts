@@ -1,8 +1,16 @@
 /**
  * What happens to a request: an error before or after it was executed, a connection that is reset before or after, no
- * reply until the client gives up, or the refusal that another write of the same key is still running.
+ * reply until the client gives up, or the refusal that another write of the same key is still running, or that the
+ * client has no permission.
  */
-export type FaultKind = 'error-before' | 'error-after' | 'reset-before' | 'reset-after' | 'hang' | 'conflict';
+export type FaultKind =
+  | 'error-before'
+  | 'error-after'
+  | 'reset-before'
+  | 'reset-after'
+  | 'hang'
+  | 'conflict'
+  | 'denied';
 
 export interface RequestMatch {
   readonly method?: string;
