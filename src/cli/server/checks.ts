@@ -1,6 +1,6 @@
 import { access, constants, stat, statfs } from 'node:fs/promises';
 import { join } from 'node:path';
-import { inspectConfiguredCatalog } from '../../app/configured-catalog.ts';
+import { ensureRoot, inspectConfiguredCatalog } from '../../app/configured-catalog.ts';
 import { findEngine, requireServedRoot } from '../../app/installed-engine.ts';
 import { defined } from '../../client/api-client.ts';
 import { ClientError, ConnectionError } from '../../client/client-error.ts';
@@ -37,7 +37,7 @@ export async function checkMachine(config: Config): Promise<readonly Check[]> {
   if (data.state === 'bad') return [engine, data];
   const checks = [engine, data, await checkSpace(config.data), await checkCatalog(config), await checkKeyFile(config)];
   const { root } = config.storage;
-  if (root.includes('://')) return [...checks, good('storage', `${root} (object store, checked by the server)`)];
+  if (root.includes('://')) return [...checks, await checkStore(config)];
   return root === config.data ? checks : [...checks, await checkFolder('storage', root)];
 }
 
@@ -72,6 +72,23 @@ async function checkFolder(name: string, folder: string): Promise<Check> {
       'is not readable and writable',
       'Run this command as the user of the server, or change the owner of the folder.',
     );
+  }
+}
+
+const STORE_SECONDS = 10;
+
+/** As the server does at its start: with small objects that are removed again. */
+async function checkStore(config: Config): Promise<Check> {
+  const { root } = config.storage;
+  const patience = { requestSeconds: STORE_SECONDS, requestAttemptsMax: 1 };
+  try {
+    await ensureRoot(root, { ...config, storage: { ...config.storage, ...patience } });
+    return good('storage', `${root} is readable and writable`);
+  } catch (error) {
+    if (!(error instanceof ServiceError)) throw error;
+    const advice =
+      'Check storage.root, storage.options and the credentials: run this command as the user of the server.';
+    return bad('storage', error.message, error.hint ?? advice);
   }
 }
 

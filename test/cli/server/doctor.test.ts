@@ -4,9 +4,11 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
 import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
+import { NO_OBJECT_STORES } from '../../storage/object/test-stores.ts';
 import { runCli } from '../../support/run-cli.ts';
 import { startServerProcess } from '../../support/server-process.ts';
 import type { ServerProcess } from '../../support/server-process.ts';
+import { S3Emulator } from '../../support/s3/s3-emulator.ts';
 import { ADMIN_KEY } from '../../support/server.ts';
 import { makeFolder } from '../../support/temporary-folder.ts';
 
@@ -72,4 +74,23 @@ test('reports a missing or damaged catalog and a key that others can read, and c
   await chmod(join(other, 'admin.key'), 0o644);
   const { code, states } = await examine(other, '--offline');
   assert.deepEqual([code, states['catalog'], states['admin.key']], [1, 'bad', 'warning']);
+});
+
+test('tries to write to an object store', { skip: NO_OBJECT_STORES }, async (t) => {
+  const emulator = await S3Emulator.start(t);
+  const storage = async (options: object, root = 's3://tables/x'): Promise<string | undefined> => {
+    const flags = [`--storage-root=${root}`, `--storage-options=${JSON.stringify(options)}`];
+    const { out } = await runCli(['doctor', folder, '--offline', ...flags]);
+    return /^. storage .*$/m.exec(out)?.[0];
+  };
+  const { storageOptions } = emulator;
+  assert.equal(await storage(storageOptions), '✓ storage      s3://tables/x is readable and writable');
+  assert.deepEqual(emulator.objects.paths('tables/'), []);
+  const refused = await storage({ ...storageOptions, aws_secret_access_key: 'wrong' });
+  assert.match(
+    refused ?? '',
+    /^✗ storage +The object store s3:\/\/tables cannot be used\. The object store refuses access: status 403 /,
+  );
+  const silent = await storage({ ...storageOptions, aws_endpoint: 'http://127.0.0.1:9' });
+  assert.match(silent ?? '', /^✗ storage .* The object store cannot be reached\.$/);
 });
