@@ -3,6 +3,7 @@ import { mkdir, readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defined } from '../../client/api-client.ts';
 import type { ApiClient } from '../../client/api-client.ts';
+import { ClientError, ConnectionError } from '../../client/client-error.ts';
 import { listBranches, listTags } from '../../client/history.ts';
 import {
   indexStats,
@@ -22,8 +23,8 @@ import { showPath, untilInterrupt } from '../session.ts';
 import type { Result } from '../session.ts';
 import { countOf } from '../show/text.ts';
 import { writeWhole } from './local-files.ts';
-import { findManifest, isUnchanged, listDifferences, readDetails, saveManifest } from './manifest.ts';
-import type { IndexEntry, Manifest, NamespaceEntry, TableEntry } from './manifest.ts';
+import { describeFailed, findManifest, isUnchanged, listDifferences, readDetails, saveManifest } from './manifest.ts';
+import type { FailedTable, IndexEntry, Manifest, NamespaceEntry, TableEntry } from './manifest.ts';
 import { Progress } from './progress.ts';
 
 export const backupCommand = defineClientCommand({
@@ -31,14 +32,15 @@ export const backupCommand = defineClientCommand({
   names: 'DATABASE FOLDER',
   summary: 'back up all tables of a database to a folder',
   about:
-    'Writes the latest version of each table with its schema, metadata and properties, the namespaces, and the definitions of indexes, while the server runs. Earlier versions, branches, the contents of indexes, keys and grants are not included. Each table is consistent; different tables are read at slightly different times. At the end, it lists what a restore cannot bring back exactly.',
-  options: [{ name: 'resume', help: 'continue a backup that did not finish' }],
+    'Writes the latest version of each table with its schema, metadata and properties, the namespaces, and the definitions of indexes, while the server runs. Earlier versions, branches, the contents of indexes, keys and grants are not included. Each table is consistent; different tables are read at slightly different times. A table that cannot be read is named and left out, and the exit code is 1. At the end, it lists what a restore cannot bring back exactly.',
+  options: [{ name: 'resume', help: 'continue a backup that did not finish, or that lacks tables' }],
   examples: ['backup default backups/monday'],
   async run({ client: anyClient, given, terminal }) {
     const [database = '', folder = ''] = given.names;
     const client = anyClient.withDatabase(database);
     const earlier = await openFolder(folder, given.has('resume'));
     const tables: TableEntry[] = [];
+    const failed: FailedTable[] = [];
     const manifest = {
       format: 1,
       made_by: `tiltyard ${readRelease()}`,
@@ -47,17 +49,21 @@ export const backupCommand = defineClientCommand({
       complete: false,
       namespaces: await readNamespaces(client, []),
       tables,
+      failed,
     } as const;
     const progress = new Progress(terminal, `backup of ${database}`);
     const complete = await untilInterrupt(terminal, async (signal) => {
       for await (const path of listTables(client)) {
         signal.throwIfAborted();
         const kept = earlier?.tables.find((entry) => showPath(entry.path) === showPath(path));
-        const file = join('tables', `${String(tables.length + 1).padStart(6, '0')}.arrows`);
+        const file = join('tables', `${String(tables.length + failed.length + 1).padStart(6, '0')}.arrows`);
         const isKept = kept !== undefined && kept.file === file && (await isUnchanged(folder, kept));
-        const entry = isKept ? kept : await saveTable(client, path, { folder, file, progress, signal });
+        const entry = isKept ? kept : await trySave(client, path, { folder, file, progress, signal });
         if (entry === undefined) terminal.err(`Skipped ${showPath(path)}: it is declared and has no data.\n`);
-        else tables.push(entry);
+        else if ('error' in entry) {
+          failed.push(entry);
+          terminal.err(`${describeFailed(entry)}\n`);
+        } else tables.push(entry);
         await saveManifest(folder, manifest);
       }
       const whole = { ...manifest, complete: true };
@@ -74,11 +80,13 @@ export const backupCommand = defineClientCommand({
 async function openFolder(folder: string, resume: boolean): Promise<Manifest | undefined> {
   await mkdir(join(folder, 'tables'), { recursive: true });
   const earlier = await findManifest(folder);
-  if (earlier?.complete === true) throw new UsageError(`${folder} has a complete backup. Choose another folder.`);
+  const lacksTables = earlier?.complete === true && (earlier.failed ?? []).length > 0;
+  if (earlier?.complete === true && !lacksTables) {
+    throw new UsageError(`${folder} has a complete backup. Choose another folder.`);
+  }
   if (earlier !== undefined && !resume) {
-    throw new UsageError(
-      `The backup in ${folder} did not finish. Continue it with --resume, or choose another folder.`,
-    );
+    const state = lacksTables ? 'lacks tables that could not be read' : 'did not finish';
+    throw new UsageError(`The backup in ${folder} ${state}. Continue it with --resume, or choose another folder.`);
   }
   const names = await readdir(folder);
   if (earlier === undefined && names.some((name) => name !== 'tables')) {
@@ -102,6 +110,23 @@ interface Target {
   readonly file: string;
   readonly progress: Progress;
   readonly signal: AbortSignal;
+}
+
+/** A table that cannot be read must not keep the others from being saved. */
+async function trySave(
+  client: ApiClient,
+  path: TablePath,
+  target: Target,
+): Promise<TableEntry | FailedTable | undefined> {
+  try {
+    return await saveTable(client, path, target);
+  } catch (error) {
+    target.signal.throwIfAborted();
+    // A reply breaks off when the server fails to read the next rows, or when the server itself is gone.
+    if (error instanceof ConnectionError) await client.text('/healthz');
+    else if (!(error instanceof ClientError)) throw error;
+    return { path, error: error instanceof ClientError ? error.detail : error.message };
+  }
 }
 
 /** `undefined` for a table that is only declared. */
@@ -145,12 +170,14 @@ async function readIndexes(client: ApiClient, path: TablePath, version: number):
 }
 
 function report(manifest: Manifest, folder: string): Result {
-  const { tables, database } = manifest;
+  const { tables, database, failed = [] } = manifest;
   const rows = tables.reduce((sum, entry) => sum + entry.rows, 0);
   const bytes = tables.reduce((sum, entry) => sum + entry.bytes, 0);
   const differences = listDifferences(manifest);
-  const reply = { database, folder, tables: tables.length, rows, bytes, differences };
+  const reply = { database, folder, tables: tables.length, rows, bytes, differences, failed };
   const done = `Backed up ${countOf(tables.length, 'table')} of ${database} with ${countOf(rows, 'row')} (${formatBytes(bytes)}) to ${folder}.`;
   const differing = differences.length === 0 ? [] : ['Different after a restore:', ...differences];
-  return { reply, text: `${[done, ...differing].join('\n')}\n` };
+  const code = failed.length === 0 ? EXIT.done : EXIT.failed;
+  const notice = `${countOf(failed.length, 'table')} could not be read. Try again with --resume.`;
+  return { reply, text: `${[done, ...differing].join('\n')}\n`, code, ...(code === EXIT.done ? {} : { notice }) };
 }

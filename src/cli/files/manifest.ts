@@ -20,6 +20,13 @@ export interface Manifest {
   readonly complete: boolean;
   readonly namespaces: readonly NamespaceEntry[];
   readonly tables: readonly TableEntry[];
+  /** Tables that could not be read. Absent in backups of earlier releases. */
+  readonly failed?: readonly FailedTable[];
+}
+
+export interface FailedTable {
+  readonly path: TablePath;
+  readonly error: string;
 }
 
 export interface NamespaceEntry {
@@ -89,6 +96,10 @@ export async function isUnchanged(folder: string, { file, bytes, sha256 }: Table
     return false;
   }
   return length === bytes && hash.digest('hex') === sha256;
+}
+
+export function describeFailed({ path, error }: FailedTable): string {
+  return `${showPath(path)} is not in the backup: ${error}`;
 }
 
 const SHOWN_MAX = 20;

@@ -16,8 +16,8 @@ import { EXIT, UsageError } from '../command.ts';
 import type { Given } from '../options.ts';
 import { showPath } from '../session.ts';
 import { countOf } from '../show/text.ts';
-import { isUnchanged, requireManifest } from './manifest.ts';
-import type { IndexEntry, TableEntry } from './manifest.ts';
+import { describeFailed, isUnchanged, requireManifest } from './manifest.ts';
+import type { IndexEntry, Manifest, TableEntry } from './manifest.ts';
 import { Progress } from './progress.ts';
 
 export const restoreCommand = defineClientCommand({
@@ -38,8 +38,10 @@ export const restoreCommand = defineClientCommand({
   ],
   async run({ client: anyClient, given, terminal }) {
     const [folder = '', database = ''] = given.names;
-    const { namespaces, tables } = await requireManifest(folder);
-    const chosen = chooseTables(tables, given.values('only'));
+    const manifest = await requireManifest(folder);
+    const { namespaces } = manifest;
+    const chosen = chooseTables(manifest, given.values('only'));
+    const missing = given.has('only') ? [] : (manifest.failed ?? []);
     await ensureDatabase(anyClient, database);
     const client = anyClient.withDatabase(database);
     const totalBytes = chosen.reduce((sum, entry) => sum + entry.bytes, 0);
@@ -63,26 +65,29 @@ export const restoreCommand = defineClientCommand({
       failed.push(...(await restoreIndexes(client, entry)));
     }
     progress.end();
-    for (const line of failed) terminal.err(`${line}\n`);
+    for (const line of [...missing.map(describeFailed), ...failed]) terminal.err(`${line}\n`);
     const rows = wanted.reduce((sum, entry) => sum + entry.rows, 0);
     const completed = incomplete.length;
-    const reply = { database, tables: wanted.length, completed, rows, indexes_missing: failed.length };
+    const lacking = { indexes_missing: failed.length, tables_missing: missing.length };
+    const reply = { database, tables: wanted.length, completed, rows, ...lacking };
     const lacked = completed === 0 ? '' : `; ${countOf(completed, 'table')} lacked indexes or metadata`;
     const already = existing.length === 0 ? '' : ` ${countOf(existing.length, 'table')} existed already${lacked}.`;
     const text = `Restored ${countOf(wanted.length, 'table')} with ${countOf(rows, 'row')} into ${database}.${already}\n`;
-    return { reply, text, code: failed.length === 0 ? EXIT.done : EXIT.failed };
+    return { reply, text, code: failed.length + missing.length === 0 ? EXIT.done : EXIT.failed };
   },
 });
 
 const NAMES_SHOWN = 10;
 
 /** The tables that --only names, or all. */
-function chooseTables(tables: readonly TableEntry[], only: readonly string[]): readonly TableEntry[] {
+function chooseTables({ tables, failed = [] }: Manifest, only: readonly string[]): readonly TableEntry[] {
   if (only.length === 0) return tables;
   const wanted = only.map((name) => name.replaceAll('$', '/'));
   const all = tables.map(({ path }) => showPath(path));
   const missing = wanted.find((name) => !all.includes(name));
   if (missing === undefined) return tables.filter(({ path }) => wanted.includes(showPath(path)));
+  const unread = failed.find(({ path }) => showPath(path) === missing);
+  if (unread !== undefined) throw new UsageError(describeFailed(unread));
   const shown = `${all.slice(0, NAMES_SHOWN).join(', ')}${all.length > NAMES_SHOWN ? ', …' : ''}`;
   throw new UsageError(
     `The backup has no table ${missing}.${nearNameHint(missing, all) || ` Its tables are ${shown}.`}`,

@@ -1,4 +1,6 @@
+import type { ApiClient } from '../../client/api-client.ts';
 import { collect } from '../../client/calls.ts';
+import { ClientError } from '../../client/client-error.ts';
 import { countRows } from '../../client/rows.ts';
 import {
   dropTable,
@@ -36,15 +38,35 @@ export const tablesCommand = defineClientCommand({
 });
 
 async function withRows({ client, terminal, canvas }: Session, tables: readonly TablePath[]): Promise<Result> {
-  const counted: { readonly table: TablePath; readonly rows: number }[] = [];
+  const counted: Counted[] = [];
   for (const table of tables) {
     terminal.status?.(`counting ${showPath(table)}`);
-    counted.push({ table, rows: await countRows(client, table) });
+    counted.push({ table, ...(await tryCount(client, table)) });
   }
   terminal.status?.('');
-  const reply = { tables: counted.map(({ table, rows }) => ({ table: formatPath(table), num_rows: rows })) };
-  const lines = counted.map(({ table, rows }) => [showPath(table), formatCount(rows)]);
-  return { reply, text: drawTable(['table', { number: 'rows' }], lines, canvas) };
+  const reply = { tables: counted.map(({ table, ...found }) => ({ table: formatPath(table), ...found })) };
+  const lines = counted.map(({ table, num_rows: rows, error = '' }) => [
+    showPath(table),
+    rows === undefined ? error : formatCount(rows),
+  ]);
+  const code = counted.every(({ error }) => error === undefined) ? EXIT.done : EXIT.failed;
+  return { reply, text: drawTable(['table', { number: 'rows' }], lines, canvas), code };
+}
+
+interface Counted {
+  readonly table: TablePath;
+  readonly num_rows?: number;
+  /** Why the rows could not be counted. */
+  readonly error?: string;
+}
+
+async function tryCount(client: ApiClient, table: TablePath): Promise<Omit<Counted, 'table'>> {
+  try {
+    return { num_rows: await countRows(client, table) };
+  } catch (error) {
+    if (error instanceof ClientError) return { error: error.detail };
+    throw error;
+  }
 }
 
 export const dropCommand = defineTableCommand({

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import { mkdtemp, readFile, readdir, rm, truncate, writeFile } from 'node:fs/promises';
+import { mkdtemp, readFile, readdir, rename, rm, stat, truncate, writeFile } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { after, before, test } from 'node:test';
@@ -237,4 +237,38 @@ test('a materialized view comes back as a plain table, unless it exists; the tab
   const replaced = await cli('restore', place, 'views', '--replace');
   assert.equal(replaced.code, 0, replaced.err);
   assert.match(replaced.out, /^Restored 2 tables .* 1 table existed already/);
+});
+
+test('a table whose data are gone is named, and all others are saved and restored', async () => {
+  const client = new Client(server.url, { headers: { 'x-service-database': 'torn' } });
+  assert.equal((await client.post('/v1/database/create', { name: 'torn' })).status, 200);
+  for (const name of ['a', 'b', 'c']) await client.arrow(`/v1/table/${name}/create`, sampleStream(3));
+  const { location } = (await client.post('/v1/table/b/describe', {})).json;
+  await rename(location, `${location}.away`);
+
+  const counted = await cli('tables', '--rows', '--database', 'torn');
+  assert.equal(counted.code, 1, counted.err);
+  assert.match(counted.out, /^a +3\nb +The data of the table was not found\.\nc +3$/m);
+  const place = join(folder, 'torn');
+  const made = await cli('backup', 'torn', place);
+  assert.equal(made.code, 1, made.out);
+  assert.match(made.err, /^b is not in the backup: The data of the table was not found\.$/m);
+  assert.match(made.out, /^Backed up 2 tables of torn with 6 rows /);
+  assert.match((await cli('backup', 'torn', place)).err, /lacks tables .*--resume/);
+
+  const restored = await cli('restore', place, 'whole');
+  assert.equal(restored.code, 1, restored.out);
+  assert.match(restored.err, /^b is not in the backup: The data of the table was not found\.$/m);
+  assert.match(restored.out, /^Restored 2 tables with 6 rows into whole/);
+  assert.match((await cli('restore', place, 'whole', '--only', 'b')).err, /b is not in the backup/);
+  assert.equal((await cli('restore', place, 'whole', '--only', 'c', '--replace')).code, 0);
+
+  await rename(`${location}.away`, location);
+  const third = await stat(join(place, 'tables', '000003.arrows'));
+  const resumed = await cli('backup', 'torn', place, '--resume', '--json');
+  assert.deepEqual([resumed.code, JSON.parse(resumed.out).failed], [0, []]);
+  assert.equal((await stat(join(place, 'tables', '000003.arrows'))).ino, third.ino, 'it was kept');
+  const again = await cli('restore', place, 'whole', '--resume');
+  assert.equal(again.code, 0, again.err);
+  assert.match(again.out, /^Restored 1 table with 3 rows into whole\. 2 tables existed already/);
 });
