@@ -138,10 +138,10 @@ async function openHttp(parts: AppParts): Promise<HttpServer> {
 const CATALOG_SECONDS = 2;
 const NO_CATALOG = 'the catalog is unavailable';
 
-type ReadinessParts = Pick<AppParts, 'catalog' | 'membership' | 'state'>;
+type ReadinessParts = Pick<AppParts, 'catalog' | 'lock' | 'membership' | 'state'>;
 
 /** Why requests should go to another node; `undefined` when this one can serve them. For `/readyz`. */
-function createReadiness({ catalog, membership, state }: ReadinessParts): () => Promise<string | undefined> {
+function createReadiness({ catalog, lock, membership, state }: ReadinessParts): () => Promise<string | undefined> {
   let pinging: Promise<void> | undefined;
   // Shared: probes that arrive while the catalog is silent must not add up.
   const ping = async (): Promise<void> => {
@@ -152,6 +152,7 @@ function createReadiness({ catalog, membership, state }: ReadinessParts): () => 
   };
   return async () => {
     if (state.isDraining) return 'shutting down';
+    if (lock.isLost()) return 'the data folder or the storage root was removed or replaced';
     if (membership?.isLapsed === true) return 'this node sent no heartbeats for longer than its lease';
     return endsWithin(CATALOG_SECONDS, ping()).then(
       (isReached) => (isReached ? undefined : NO_CATALOG),

@@ -91,7 +91,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const issuerUrl = findOwnIssuer(config);
   const observed = await openTelemetry(config, open);
   const { telemetry } = observed;
-  const lock = open.add(await lockFolders(config, outside));
+  const lock = open.add(await lockFolders(config, outside, telemetry));
   const nodeId = chooseNodeId(config);
   const catalog = open.add(await openConfiguredCatalog(config, nodeId));
   const { membership, leases } = await joinNodes(config, { catalog, telemetry, nodeId });
@@ -108,7 +108,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   const unusableRoots = await ensureRoots(catalog, storages, telemetry);
   const engine = open.add(await openConfiguredEngine(config, { ...observed, catalog, storages, native }));
   await lock.acquireDatabases(catalog, telemetry);
-  const writes = open.add(await openWrites(config, outside, { ...observed, catalog, engine, storages, leases }));
+  const writes = open.add(await openWrites(config, outside, { ...observed, catalog, engine, storages, leases, lock }));
   const forwarder = open.add(
     openForwarder(config, { ...observed, nodeId, leases, catalog, writes, tracer: observed.exported?.tracer }),
   );
@@ -138,7 +138,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
     engine,
     writes,
     vending,
-    writeGate: new WriteGate((root) => lock.requireRoot(root)),
+    writeGate: openWriteGate(lock),
     authenticator,
     issuerUrl,
     jobs,
@@ -193,7 +193,11 @@ async function openTelemetry({ log, limits }: Config, open: OpenParts) {
 type Observed = Awaited<ReturnType<typeof openTelemetry>>;
 
 /** Before anything in the folders is changed, the catalog included. */
-async function lockFolders(config: Config, { supervisorPid = process.pid }: Outside): Promise<ServerLock> {
+async function lockFolders(
+  config: Config,
+  { supervisorPid = process.pid }: Outside,
+  telemetry: Telemetry,
+): Promise<ServerLock> {
   const { data, storage, limits } = config;
   return ServerLock.acquire({
     data,
@@ -201,6 +205,7 @@ async function lockFolders(config: Config, { supervisorPid = process.pid }: Outs
     catalogFile: config.catalog.url === undefined ? config.catalogFile : join(data, 'server.lock'),
     root: storage.root,
     waitSeconds: storage.lockSeconds,
+    telemetry,
     holder: {
       pid: supervisorPid,
       host: hostname(),
@@ -210,6 +215,13 @@ async function lockFolders(config: Config, { supervisorPid = process.pid }: Outs
       drainSeconds: limits.http.drainNoticeSeconds + limits.http.drainSeconds,
     },
   });
+}
+
+function openWriteGate(lock: ServerLock): WriteGate {
+  return new WriteGate(
+    (root) => lock.requireRoot(root),
+    () => lock.requireHeld(),
+  );
 }
 
 async function openConfiguredEngine(
@@ -241,6 +253,7 @@ async function openConfiguredEngine(
 interface WritesParts extends Pick<WritesSettings, 'catalog' | 'engine' | 'storages'> {
   /** Absent where one process serves. */
   readonly leases: TableLeases | undefined;
+  readonly lock: ServerLock;
 }
 
 interface JobsParts extends Pick<WritesSettings, 'catalog' | 'telemetry'> {
@@ -312,13 +325,13 @@ function openMaintenance({ limits }: Config, { writes, sizeQuotas, ...parts }: M
 async function openWrites(
   config: Config,
   { onWriteStep }: Outside,
-  { metrics, onEngineCall, leases, ...parts }: Observed & WritesParts,
+  { metrics, onEngineCall, leases, lock, ...parts }: Observed & WritesParts,
 ): Promise<Writes> {
   // The former release marked responses in this file.
   await rm(`${config.catalogFile}-answers`, { force: true });
   return Writes.open({
     ...parts,
-    coordination: leases ?? createSingleProcess(),
+    coordination: leases ?? createSingleProcess(() => lock.requireHeld()),
     limits: config.limits,
     sync: config.storage.sync,
     marksFile: leases === undefined ? `${config.catalogFile}-marks` : undefined,

@@ -36,12 +36,15 @@ export interface Coordination {
   mayFormerRun(tableId: string): Promise<boolean>;
 }
 
-/** One process serves: every table is always ours. The server lock keeps others out. */
-export function createSingleProcess(): Coordination {
-  const ours = { epoch: 0, hasPending: false };
+/** One process serves: every table is always ours. The server lock keeps others out; `requireLock` throws when it does not. */
+export function createSingleProcess(requireLock: () => void = () => {}): Coordination {
+  const own = async (): Promise<Ownership> => {
+    requireLock();
+    return { epoch: 0, hasPending: false };
+  };
   return {
-    own: async () => ours,
-    claim: async () => ours,
+    own,
+    claim: own,
     locate: async () => undefined,
     resolved: () => {},
     lost: () => {},

@@ -1,9 +1,13 @@
-import { accessSync, closeSync, constants, openSync } from 'node:fs';
+import { accessSync, closeSync, constants, openSync, statSync } from 'node:fs';
 import { resolve } from 'node:path';
 import Database from 'libsql';
 
 /** Held until it is closed, or until the process ends, however it ends. */
-export type FileLock = Pick<Database.Database, 'close'>;
+export interface FileLock {
+  /** Whether the locked file is still at its path: any process can lock another file there. */
+  isInPlace(): boolean;
+  close(): void;
+}
 
 const BUSY = 5;
 
@@ -24,7 +28,8 @@ export function tryLockFile(path: string): FileLock | undefined {
     // The default journal is a file, which a full disk refuses.
     connection.exec('pragma journal_mode = memory');
     connection.exec('begin exclusive');
-    return connection;
+    const locked = identify(file);
+    return { isInPlace: () => identify(file) === locked, close: () => connection.close() };
   } catch (error) {
     connection.close();
     if (sqliteCode(error) === BUSY) return undefined;
@@ -38,6 +43,16 @@ function createIfMissing(file: string): void {
     closeSync(openSync(file, 'ax', 0o600));
   } catch (error) {
     if (!(error instanceof Error && 'code' in error && error.code === 'EEXIST')) throw error;
+  }
+}
+
+/** The lock keeps its file open, so no other file gets the same number. `undefined`: there is no file. */
+function identify(file: string): string | undefined {
+  try {
+    const { dev, ino } = statSync(file);
+    return `${dev}:${ino}`;
+  } catch {
+    return undefined;
   }
 }
 

@@ -32,6 +32,7 @@ interface ServerLockSettings {
   readonly waitSeconds: number;
   /** This server, as others see it. */
   readonly holder: Omit<LockHolder, 'state'>;
+  readonly telemetry?: Telemetry;
 }
 
 const DATA_LOCK = 'server.lock';
@@ -39,6 +40,7 @@ const ROOT_LOCK = '.tiltyard.lock';
 const RETRY_MILLISECONDS = 50;
 /** Between the end of a shutdown and the release of the lock. */
 const RELEASE_SECONDS = 5;
+const LOST_RETRY_SECONDS = 5;
 
 /**
  * Only one server may write to a data folder and to a storage root on local disk: two would take each other's commits for
@@ -47,8 +49,12 @@ const RELEASE_SECONDS = 5;
 export class ServerLock {
   readonly #settings: ServerLockSettings;
   readonly #locks = new Map<string, FileLock>();
-  /** Storage roots that only this server writes to. */
-  readonly #roots = new Set<string>();
+  /** Those of the data folder and the catalog, which every write needs. */
+  #own: readonly string[] = [];
+  /** Those whose file is no longer in place. */
+  readonly #lost = new Set<string>();
+  /** Storage roots that only this server writes to, and their lock files. */
+  readonly #roots = new Map<string, string>();
 
   private constructor(settings: ServerLockSettings) {
     this.#settings = settings;
@@ -66,6 +72,7 @@ export class ServerLock {
       if (!catalogFile.startsWith(`${data}/`)) {
         await lock.#wait(`catalog ${catalogFile}`, () => lock.#lock(`${catalogFile}.lock`));
       }
+      lock.#own = [...lock.#locks.keys()];
       if (root !== undefined) await lock.acquireRoot(root);
     } catch (error) {
       lock.close();
@@ -95,16 +102,32 @@ export class ServerLock {
     }
   }
 
-  /** For a root that is added while the server runs: without waiting. Free of cost once the root is locked. */
+  /** For a root that is added while the server runs: without waiting. A look at its lock file once it is locked. */
   requireRoot(root: string): void {
-    if (this.#isOurs(root)) return;
-    const usedBy = attempt(`storage root ${root}`, () => this.#lockRoot(root));
-    if (usedBy !== undefined) throw inUse(`storage root ${root}`, usedBy);
+    if (!this.#isOurs(root)) {
+      const usedBy = attempt(`storage root ${root}`, () => this.#lockRoot(root));
+      if (usedBy !== undefined) throw inUse(`storage root ${root}`, usedBy);
+    }
+    const file = this.#roots.get(root);
+    // The storage refuses a root that is missing.
+    if (this.#isLost(file) && existsSync(root)) throw new Error(`The lock file ${file} was removed or replaced.`);
+  }
+
+  requireHeld(): void {
+    if (this.#own.some((file) => this.#isLost(file))) throw folderLost();
+  }
+
+  /** Another server can lock what is now in place of the data folder, the catalog or the storage root. */
+  isLost(): boolean {
+    const { root = '' } = this.#settings;
+    return [...this.#own, this.#roots.get(root)].some((file) => this.#isLost(file));
   }
 
   /** A server that starts meanwhile then waits for the end of this one. */
   markDraining(): void {
-    for (const file of this.#locks.keys()) writeHolder(file, { ...this.#settings.holder, state: 'draining' });
+    for (const file of this.#locks.keys()) {
+      if (!this.#isLost(file)) writeHolder(file, { ...this.#settings.holder, state: 'draining' });
+    }
   }
 
   close(): void {
@@ -115,6 +138,23 @@ export class ServerLock {
 
   #isOurs(root: string): boolean {
     return this.#roots.has(root) || root.includes('://');
+  }
+
+  /** A folder that was moved away may come back, with the same file. */
+  #isLost(file: string | undefined): boolean {
+    if (file === undefined) return false;
+    const isLost = this.#locks.get(file)?.isInPlace() === false;
+    if (!isLost) this.#lost.delete(file);
+    else if (!this.#lost.has(file)) this.#reportLoss(file);
+    return isLost;
+  }
+
+  #reportLoss(file: string): void {
+    this.#lost.add(file);
+    const cause = new Error(
+      'Its folder was removed or replaced. Put it back, or restart the server: writes are paused.',
+    );
+    this.#settings.telemetry?.emit({ kind: 'background-failed', task: `keeping the lock ${file}`, cause });
   }
 
   async #wait(name: string, lock: () => string | undefined): Promise<void> {
@@ -156,9 +196,10 @@ export class ServerLock {
     }
     const folder = realpathSync(root);
     const file = join(folder, ROOT_LOCK);
-    const isCovered = foldersAbove(folder).some((outer) => this.#locks.has(join(outer, ROOT_LOCK)));
-    const usedBy = isCovered ? findHeld([file]) : (this.#lock(file) ?? this.#findOuter(file));
-    if (usedBy === undefined) this.#roots.add(root);
+    const covering = foldersAbove(folder).map((outer) => join(outer, ROOT_LOCK));
+    const outer = covering.find((each) => this.#locks.has(each));
+    const usedBy = outer === undefined ? (this.#lock(file) ?? this.#findOuter(file)) : findHeld([file]);
+    if (usedBy === undefined) this.#roots.set(root, outer ?? file);
     return usedBy;
   }
 
@@ -204,6 +245,13 @@ function attempt(name: string, lock: () => string | undefined): string | undefin
       cause,
     });
   }
+}
+
+function folderLost(): ServiceError {
+  return new ServiceError('ServiceUnavailable', 'The data folder of the server was removed or replaced.', {
+    hint: 'Writes are paused until it is back, or the server is restarted.',
+    retryAfterSeconds: LOST_RETRY_SECONDS,
+  });
 }
 
 function inUse(name: string, lockFile: string): ServiceError {

@@ -5,11 +5,13 @@ const RETRY_AFTER_SECONDS = 5;
 /** Every write passes it. While it is closed, reads go on and writes are refused. */
 export class WriteGate {
   readonly #requireRoot: (root: string) => void;
+  readonly #requireLock: () => void;
   #reason: string | undefined;
 
-  /** `requireRoot` throws unless this server alone may write below the root. */
-  constructor(requireRoot: (root: string) => void) {
+  /** They throw unless this server alone may write below the root, and to its data folder. */
+  constructor(requireRoot: (root: string) => void, requireLock: () => void = () => {}) {
     this.#requireRoot = requireRoot;
+    this.#requireLock = requireLock;
   }
 
   /** `reason` completes the sentence "Writes are paused until …". */
@@ -21,6 +23,11 @@ export class WriteGate {
     this.#reason = undefined;
   }
 
+  /** Also for keys and grants, which can be changed while the gate is closed. */
+  requireLock(): void {
+    this.#requireLock();
+  }
+
   /** `root` is that of the database to be written. */
   requireOpen(root: string | undefined): void {
     if (this.#reason !== undefined) throw paused(`Writes are paused until ${this.#reason}.`);
@@ -29,7 +36,7 @@ export class WriteGate {
       this.#requireRoot(root);
     } catch (cause) {
       throw paused(
-        'Writes to this database are paused: its storage is in use by another server or not writable.',
+        'Writes to this database are paused: its storage is in use by another server, was replaced, or is not writable.',
         cause,
       );
     }

@@ -55,6 +55,7 @@ export async function invoke(
   // Data that another program wrote are checked before the engine reads them.
   const isUnchecked = resolved.table?.isDeclared === true && operation.ignoresData === undefined;
   const target = isUnchecked ? { ...resolved, table: await checkDeclared(resolved.table, services) } : resolved;
+  if (isWrite(operation)) writeGate.requireLock();
   if (changesTables(operation)) writeGate.requireOpen(input.database?.root);
   const named = isWrite(operation) ? withoutMainBranch(input) : input;
   const branchId = namesBranch(operation) ? await findBranchId(target.table, named, services) : undefined;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
-import { readdir, stat } from 'node:fs/promises';
+import { mkdir, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
@@ -62,4 +62,20 @@ test('a file on a read-only disk cannot be locked', async (t) => {
   await remount(folder, 'ro');
   assert.throws(() => tryLockFile(join(folder, 'server.lock')), { code: 'EROFS' });
   assert.throws(() => tryLockFile(join(folder, 'other.lock')), { code: 'EROFS' });
+});
+
+test('a lock knows whether its file is still at its path', async (t) => {
+  const folder = join(await makeFolder(t), 'data');
+  await mkdir(folder);
+  const lock = tryLockFile(join(folder, 'server.lock'));
+  t.after(() => lock?.close());
+  assert.equal(lock?.isInPlace(), true);
+  await rename(folder, `${folder}.away`);
+  assert.equal(lock.isInPlace(), false);
+  await mkdir(folder);
+  await writeFile(join(folder, 'server.lock'), '');
+  assert.equal(lock.isInPlace(), false);
+  await rm(folder, { recursive: true });
+  await rename(`${folder}.away`, folder);
+  assert.equal(lock.isInPlace(), true);
 });

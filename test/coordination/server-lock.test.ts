@@ -1,5 +1,6 @@
 import assert from 'node:assert/strict';
-import { readFile, symlink, writeFile } from 'node:fs/promises';
+import { existsSync } from 'node:fs';
+import { mkdir, readFile, readdir, rename, rm, symlink, writeFile } from 'node:fs/promises';
 import { request } from 'node:http';
 import type { ClientRequest } from 'node:http';
 import { join } from 'node:path';
@@ -204,4 +205,74 @@ test('after supervisor and worker were killed the next server starts at once', a
   await first.killAll();
   const next = await start(t, folder, ['--storage-lock-seconds=0']);
   assert.equal((await new Client(next.url).post('/v1/table/t/count_rows', {})).text, '2');
+});
+
+test('a server whose data folder is removed or replaced refuses writes until it is back', async (t) => {
+  const folder = join(await makeFolder(t), 'data');
+  const server = await start(t, folder);
+  const client = new Client(server.url);
+  const insert = async () => client.arrow('/v1/table/t/insert', sampleStream(1));
+  assert.equal((await client.arrow('/v1/table/t/create', sampleStream(1))).status, 200);
+  const requireRefusals = async (): Promise<void> => {
+    for (const [path, body] of [
+      ['namespace/n/create', {}],
+      ['access/key/create', { name: 'k', grants: [{ role: 'reader', database: 'default' }] }],
+      ['database/create', { name: 'sales' }],
+      ['table/t/update', { updates: [['id', 'id + 1']] }],
+    ] as const) {
+      const refused = await client.post(`/v1/${path}`, body);
+      assert.equal(refused.status, 503, `${path}: ${refused.text}`);
+      assert.match(refused.json.detail, /^The data folder of the server was removed or replaced\. Writes are paused/);
+    }
+    assert.equal((await client.arrow('/v1/table/u/create', sampleStream(1))).status, 503);
+    assert.equal((await client.get('/readyz')).status, 503);
+  };
+  await rename(folder, `${folder}.away`);
+  await requireRefusals();
+  assert.ok(!existsSync(folder));
+  await mkdir(folder);
+  await requireRefusals();
+  assert.deepEqual(await readdir(folder), []);
+  const other = await start(t, folder);
+  await requireRefusals();
+  await other.stop();
+  await rm(folder, { recursive: true });
+  await rename(`${folder}.away`, folder);
+  assert.equal((await client.get('/readyz')).status, 200);
+  assert.equal((await insert()).status, 200);
+  assert.equal((await client.post('/v1/table/t/count_rows', {})).text, '2');
+  const errors = server.log.filter(({ level }) => level === 'error').map(({ task }) => task);
+  assert.deepEqual(errors, [`keeping the lock ${join(folder, 'server.lock')}`]);
+});
+
+test('a database whose storage root is replaced refuses writes until it is back; others do not', async (t) => {
+  const [folder, root] = [await makeFolder(t), await makeFolder(t)];
+  await createDatabase(folder, 'sales', root);
+  const client = new Client((await hold(t, folder)).url);
+  const sales = { 'x-lancedb-database': 'sales' };
+  assert.equal((await client.arrow('/v1/table/t/create', sampleStream(1), sales)).status, 200);
+  await rename(root, `${root}.away`);
+  await mkdir(root);
+  const refused = await client.arrow('/v1/table/u/create', sampleStream(1), sales);
+  assert.equal(refused.status, 503, refused.text);
+  assert.match(refused.json.detail, /^Writes to this database are paused: its storage .* was replaced/);
+  assert.deepEqual(await readdir(root), []);
+  assert.equal((await client.arrow('/v1/table/u/create', sampleStream(1))).status, 200);
+  assert.equal((await client.get('/readyz')).status, 200);
+  await rm(root, { recursive: true });
+  await rename(`${root}.away`, root);
+  assert.equal((await client.arrow('/v1/table/u/create', sampleStream(1), sales)).status, 200);
+});
+
+test('a new database does not create a storage root that was missing at the start', async (t) => {
+  const [folder, root] = [await makeFolder(t), join(await makeFolder(t), 'root')];
+  const flags = [`--storage-root=${root}`];
+  const before = await startServer({ folder, flags });
+  assert.equal((await new Client(before.url).arrow('/v1/table/t/create', sampleStream(1))).status, 200);
+  await before.close();
+  await rename(root, `${root}.away`);
+  const client = new Client((await hold(t, folder, flags)).url);
+  const refused = await client.post('/v1/database/create', { name: 'sales' });
+  assert.equal(refused.status, 503, refused.text);
+  assert.ok(!existsSync(root));
 });

@@ -9,9 +9,10 @@ import type { OpenTables } from './open-tables.ts';
 export function createLifecycleEngine({ tables, storages, release }: EngineParts) {
   return {
     hasData: async (location: TableLocation) => (await tables.findLatestVersion({ location })) !== undefined,
-    /** Creates the storage root of a new database, or a folder for tables below one. */
-    async ensureRoot(root: string) {
+    /** Creates the storage root of a new database, or a folder for tables below one. That of the server must be there. */
+    async ensureRoot(root: string, below: string) {
       requireRootSupport(root, release);
+      await storages.of(below).requireRoot();
       await storages.of(root).ensureRoot();
     },
     locate: async (root: string, location: string) => locateTable(storages, root, location),

@@ -1,5 +1,6 @@
 import { isVisible } from '../../model/access.ts';
 import { comparePaths } from '../../model/identifier.ts';
+import { DEFAULT_DATABASE } from '../../model/table.ts';
 import { DatabaseBody, DatabaseReply, ListDatabasesReply, PageBody } from '../../wire/access.ts';
 import { defineServerOperation, json, objectReply } from '../operation.ts';
 import { cutPage, readPageSize, readPageToken, toPageToken } from '../shared/pages.ts';
@@ -16,11 +17,13 @@ export const createDatabase = defineServerOperation({
   statuses: [409],
   async run(request, services) {
     requireServerAdministrator(request.caller);
-    const { name, root } = await services.catalog.databases.create({ name: request.body.name });
+    const { databases } = services.catalog;
+    const { name, root } = await databases.create({ name: request.body.name });
     try {
-      await services.engine.lifecycle.ensureRoot(root);
+      const first = await databases.find(DEFAULT_DATABASE);
+      await services.engine.lifecycle.ensureRoot(root, first?.root ?? root);
     } catch (error) {
-      await services.catalog.databases.drop(name);
+      await databases.drop(name);
       throw error;
     }
     reportChange(request, `database:${name}`, services);

@@ -16,7 +16,7 @@ export async function readNewLocation(request: Request, text: string, services: 
   const location = await services.engine.lifecycle.locateNew(database.root, readLocation(text));
   await requireUnowned(request, location, services);
   // The engine looks for the table in this folder from now on.
-  await services.engine.lifecycle.ensureRoot(location.root);
+  await services.engine.lifecycle.ensureRoot(location.root, database.root);
   return location;
 }
 

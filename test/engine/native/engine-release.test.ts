@@ -34,7 +34,7 @@ test('an engine that is the fallback opens no table in an object store, and prep
   await assert.rejects(engine.describeTable({ location, branch: undefined, version: undefined }), {
     kind: 'Unsupported',
   });
-  await assert.rejects(engine.lifecycle.ensureRoot('s3://bucket/x'), { kind: 'Unsupported' });
+  await assert.rejects(engine.lifecycle.ensureRoot('s3://bucket/x', 's3://bucket'), { kind: 'Unsupported' });
 });
 
 test('a missing engine is reported in one line that says what to run', () => {
