@@ -164,13 +164,13 @@ export const ERROR_RULES = {
   // Seen in @lancedb/lancedb 0.39.0: a branch of a branch looks in the folder of its parent for indexes that both inherited.
   'branch-index-missing': {
     ...failure('Unsupported')(
-      /^[^'"]*?(?:Not found: |Object at location )\S*\/tree\/\S+\/_indices\//,
+      /^[^'"]*?(?:Not found: |Object at location )[^,\n]*\/tree\/\S+\/_indices\//,
       'The storage engine cannot read an index of this branch: it was built before the parent of the branch was created.',
     ),
     hint: 'Build the index again on the branch, or drop it there.',
   },
   'data-missing': failure('Internal')(
-    /^[^'"]*?(?:Not found: |Object at location )\S*\/(?:data|_deletions|_indices|_versions)\b/,
+    /^[^'"]*?(?:Not found: |Object at location )[^,\n]*\/(?:data|_deletions|_indices|_versions)\b/,
     'The data of this version of the table no longer exists.',
   ),
   closed: unavailable(/^(?:Table \S+ is closed|Connection is closed)/, 'The server is shutting down.', 1),

@@ -426,6 +426,13 @@ for (const [name, rule] of Object.entries(ERROR_RULES)) {
   }
 }
 
+test('knows missing files in a folder whose path has spaces', () => {
+  const missing = (path: string) =>
+    findErrorRule(new Error(`lance error: Not found: /srv/my tables/${path}, /x.rs:1:2`));
+  assert.equal(missing('a.lance/_versions/1.manifest'), ERROR_RULES['data-missing']);
+  assert.equal(missing('a.lance/tree/b/_indices/c/d.lance'), ERROR_RULES['branch-index-missing']);
+});
+
 test('translates an unknown failure to an internal error', () => {
   const translated = translateError(new Error('something new, /usr/local/secret.rs:1:2'));
   assert.equal(translated.kind, 'Internal');
