@@ -14,3 +14,10 @@ export function isSafeAddress(text: string): boolean {
   if (username !== '' || password !== '' || text.includes('#')) return false;
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }
+
+/** The path of a folder as the engine escapes it. */
+export function escapePath(path: string): string {
+  return path.replaceAll(/[^\w !$&'()+,./:;=@-]/gu, (character) =>
+    [...Buffer.from(character)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),
+  );
+}

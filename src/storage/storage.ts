@@ -65,6 +65,12 @@ export interface Storage {
   /** To change a tag. Absent where the engine may do it, because no change can be late. */
   readonly openTag?: (location: TableLocation, name: string) => Promise<TagFile>;
 
+  /**
+   * Prepares the folder where the engine first writes the file of a branch, and returns what removes it again. Refuses where it
+   * cannot be. Absent where the engine needs none.
+   */
+  readonly stageRefs?: (location: TableLocation) => Promise<() => Promise<void>>;
+
   /** The files of a table, to clone it or to be the clone. */
   openCloneFolder(location: TableLocation): CloneFolder;
   /** Removes all files of a table that no catalog knows. Nothing there is fine. */

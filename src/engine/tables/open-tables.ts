@@ -5,7 +5,7 @@ import { MAIN_BRANCH, branchKey, locationKey } from '../../model/table.ts';
 import type { ContentIdentity, TableLocation } from '../../model/table.ts';
 import type { VersionWatch } from '../../storage/storage.ts';
 import type { Storages } from '../../storage/storages.ts';
-import type { Connections } from '../native/connections.ts';
+import type { Connections, TableUse } from '../native/connections.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
 import { PinnedTables } from './pinned-tables.ts';
@@ -120,8 +120,8 @@ export class OpenTables {
     return { version, schema };
   }
 
-  async usePrivate<Value>(ref: TableRef, work: Work<Value>): Promise<Value> {
-    const native = await this.openPrivate(ref);
+  async usePrivate<Value>(ref: TableRef, work: Work<Value>, use?: TableUse): Promise<Value> {
+    const native = await this.openPrivate(ref, use);
     try {
       return await work(toOpenTable(native, ref.version));
     } finally {
@@ -129,12 +129,17 @@ export class OpenTables {
     }
   }
 
+  /** For the creation of a branch. */
+  async withStagedRefs<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
+    return this.#connections.withStagedRefs(location, work);
+  }
+
   /** To be closed by the caller. */
-  async openPrivate(ref: TableRef): Promise<NativeTable> {
+  async openPrivate(ref: TableRef, use?: TableUse): Promise<NativeTable> {
     const { location, version } = ref;
     const branch = findBranch(ref);
     if (branch !== undefined && Buffer.byteLength(branch) > BRANCH_LENGTH_MAX) throw branchNotFound(branch);
-    const main = await this.#connections.openTable(location);
+    const main = await this.#connections.openTable(location, use);
     if (branch === undefined) {
       if (version !== undefined) await checkoutOrClose(main, version);
       return main;

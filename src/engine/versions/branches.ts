@@ -81,8 +81,9 @@ async function createBranch(tables: OpenTables, source: TableState, name: string
       await confirm();
       await tables.storages.of(location.root).removeBranch(location, name, others);
     }
-    const branch = await branches.create(name, source.branch ?? null, version);
-    branch.close();
+    await tables.withStagedRefs(location, async () => {
+      (await branches.create(name, source.branch ?? null, version)).close();
+    });
     return version;
   });
 }

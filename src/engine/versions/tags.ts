@@ -2,6 +2,7 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 import type { TableLocation } from '../../model/table.ts';
 import type { TagFile } from '../../storage/storage.ts';
+import type { TableUse } from '../native/connections.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTag, NativeTags } from '../native/native.ts';
 import type { OpenTables } from '../tables/open-tables.ts';
@@ -39,7 +40,7 @@ export function createTags(tables: OpenTables) {
     async createTag(target: WriteTarget, { tag, version }: TagChange, confirm = ALWAYS) {
       await requireKept(tables, target, version);
       const file = await openTag(tables, target, tag);
-      if (file === undefined) return useTags(tables, target, async (tags) => tags.create(tag, version));
+      if (file === undefined) return useTags(tables, target, async (tags) => tags.create(tag, version), 'tags');
       if (file.exists) throw tagExists(tag);
       await confirm();
       if (!(await file.write({ branch: target.branch, version }))) throw tagExists(tag);
@@ -47,7 +48,7 @@ export function createTags(tables: OpenTables) {
     async updateTag(target: WriteTarget, { tag, version }: TagChange, confirm = ALWAYS) {
       await requireKept(tables, target, version);
       const file = await openTag(tables, target, tag);
-      if (file === undefined) return useTags(tables, target, async (tags) => tags.update(tag, version));
+      if (file === undefined) return useTags(tables, target, async (tags) => tags.update(tag, version), 'tags');
       if (!file.exists) throw tagNotFound(tag);
       await confirm();
       if (!(await file.write({ branch: target.branch, version }))) throw tagChanged(tag);
@@ -111,8 +112,9 @@ async function useTags<Value>(
   tables: OpenTables,
   ref: TableRef,
   work: (tags: NativeTags) => Promise<Value>,
+  use?: TableUse,
 ): Promise<Value> {
-  return tables.usePrivate(ref, async ({ native }) => engineCall(async () => work(await native.tags())));
+  return tables.usePrivate(ref, async ({ native }) => engineCall(async () => work(await native.tags())), use);
 }
 
 /** The engine returns only a part of what it stores for a tag. The branch is `undefined` for the main one. */

@@ -19,6 +19,7 @@ import {
   tableFolder,
 } from './folders.ts';
 import { measureManifest, quarantineTornManifest, refuseForeignFiles, removeManifests } from './manifest-file.ts';
+import { stageRefs } from './staged-refs.ts';
 import { createLocalFiles } from './submission-files.ts';
 import { BLIND, watchVersions } from './version-watch.ts';
 
@@ -55,6 +56,7 @@ export function createLocalStorage(root: string, sync: TableSync): Storage {
       commitEmpty(createLocalFiles(folderOf(location), sync), branch, version),
     refuseForeignFiles: async (location, version) => refuseForeignFiles(folderOf(location), version),
     readRefFile: async (location, kind, name) => readRefFile(join(folderOf(location), refPath(kind, name))),
+    stageRefs: async (location) => stageRefs(folderOf(location)),
     openCloneFolder: (location) => createLocalCloneFolder(folderOf(location)),
     removeFolder: async (location) => rm(folderOf(location), { recursive: true, force: true }),
     async removeBranch(location, branch, others) {
