@@ -1,4 +1,5 @@
 import { isIPv4 } from 'node:net';
+import { quoteForMessage } from './identifier.ts';
 
 /** Whether a host name or address reaches this machine only. Takes an IPv6 address with or without brackets. */
 export function isLoopback(host: string): boolean {
@@ -13,6 +14,50 @@ export function isSafeAddress(text: string): boolean {
   const { protocol, hostname, username, password } = new URL(text);
   if (username !== '' || password !== '' || text.includes('#')) return false;
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
+}
+
+/** What a storage root must not contain, and what would be right. Quotes nothing else of it: a password may be in it. */
+export interface RootFault {
+  readonly found: string;
+  readonly advice: string;
+}
+
+/**
+ * The engine reads an address as a URL, and the path of a folder up to `?`; the server reads both as they are written. Where
+ * they differ, each would look for a table in another place.
+ */
+export function findRootFault(root: string): RootFault | undefined {
+  const [control] = /\p{Cc}/u.exec(root) ?? [];
+  if (control !== undefined)
+    return { found: `the control character ${quoteForMessage(control)}`, advice: 'Remove it.' };
+  if (root.startsWith('/')) return root.includes('?') ? endsPath('?') : undefined;
+  const [, bucket, path = ''] = /^(?:s3|gs|az):\/\/([^/]*)(.*)$/s.exec(root) ?? [];
+  return bucket === undefined ? undefined : (findBucketFault(bucket) ?? findPathFault(path));
+}
+
+function findBucketFault(bucket: string): RootFault | undefined {
+  const [found] = /[^\w.$-]/u.exec(bucket) ?? [];
+  const advice = 'Give only the name of the bucket there, and credentials and the endpoint in storage.options.';
+  return found === undefined ? undefined : { found: `${quoteForMessage(found)} in the bucket`, advice };
+}
+
+function findPathFault(path: string): RootFault | undefined {
+  const [ending] = /[#?]/.exec(path) ?? [];
+  if (ending !== undefined) return endsPath(ending);
+  const [encoded] = /%[0-9a-f]{2}/i.exec(path) ?? [];
+  if (encoded !== undefined) {
+    return { found: `"${encoded}", which the engine decodes`, advice: 'Write the character itself.' };
+  }
+  const trimmed = path.replace(/\/+$/, '');
+  if (trimmed.endsWith(' ')) return { found: 'a space at its end', advice: 'Remove it.' };
+  const [, ...segments] = trimmed.split('/');
+  const empty = segments.find((segment) => ['', '.', '..'].includes(segment));
+  if (empty === undefined) return undefined;
+  return { found: empty === '' ? '"//" in its path' : `the segment "${empty}"`, advice: 'Write the path without it.' };
+}
+
+function endsPath(character: string): RootFault {
+  return { found: `"${character}", which ends the path of a URL`, advice: 'Choose another path.' };
 }
 
 /** The path of a folder as the engine escapes it. */

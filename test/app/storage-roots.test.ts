@@ -9,7 +9,9 @@ import { readEngineRelease } from '../../src/engine/native/engine-release.ts';
 import { ContractServer, plainRows } from '../contract/contract-server.ts';
 import type { MadeTable } from '../contract/contract-server.ts';
 import { connectApart } from '../engine/test-engine.ts';
+import { NO_OBJECT_STORES } from '../storage/object/test-stores.ts';
 import { sampleStream } from '../support/arrow-tables.ts';
+import { S3Emulator } from '../support/s3/s3-emulator.ts';
 import { stageVersion } from '../support/staged-version.ts';
 
 const NAMES = ['Café', '漢字', '100% [~#*^]'];
@@ -101,4 +103,31 @@ test('the engine itself writes beside such a folder', async (t) => {
   table.close();
   const beside = readEngineRelease().isFallback ? [] : ['Caf%C3%A9'];
   assert.deepEqual(await readdir(folder), [...beside, 'Café']);
+});
+
+test('a folder whose path the engine would cut off is refused before anything is created', async (t) => {
+  const folder = await newFolder(t);
+  await assert.rejects(ContractServer.start({ folder: join(folder, 'a?b') }), {
+    kind: 'Unsupported',
+    message: /storage root of the database must not contain "\?", which ends the path of a URL/,
+    hint: 'Choose another path.',
+  });
+  assert.deepEqual(await readdir(folder), []);
+});
+
+test('a database that an earlier release gave such an address is refused', { skip: NO_OBJECT_STORES }, async (t) => {
+  const folder = await newFolder(t);
+  const { storageOptions, objects } = await S3Emulator.start(t);
+  const flags = [`--storage-options=${JSON.stringify(storageOptions)}`];
+  const first = await ContractServer.start({ folder, flags });
+  await first.catalog.databases.create({ name: 'odd', root: 's3://tables/a#b' });
+  await first.close();
+  const server = await ContractServer.start({ folder, flags });
+  t.after(async () => server.close());
+  await server.table();
+  const odd = server.client({ headers: { 'x-lancedb-database': 'odd' } });
+  const { status, json } = await odd.arrow('/v1/table/a/create', sampleStream(1));
+  assert.equal(status, 406);
+  assert.match(json.detail, /must not contain "#"/);
+  assert.deepEqual(objects.paths('tables/'), []);
 });

@@ -264,6 +264,18 @@ test('refuses hosts, paths and roots that cannot work', () => {
   }
 });
 
+test('refuses a storage root that the engine would take for another, without its password', () => {
+  const faultOf = (root: string) => faultsOf({ argv: [`--storage-root=${root}`] }).join();
+  assert.match(faultOf('s3://bucket/a#b'), /^--storage-root must not contain "#", .*\. Choose another path\.$/);
+  assert.match(
+    faultOf('s3://bucket/a%20b'),
+    /^--storage-root must not contain "%20", .*\. Write the character itself\.$/,
+  );
+  const fault = faultOf('s3://user:pass-word@bucket/a');
+  assert.match(fault, /^--storage-root must not contain ":" in the bucket\. .*credentials .* in storage\.options\.$/);
+  assert.doesNotMatch(fault, /pass-word/);
+});
+
 test('wants an administrator key that is long and fits into a header', () => {
   for (const key of ['k'.repeat(31), 'k'.repeat(513), `${KEY} x`, `${KEY}\n`, 'é'.repeat(32)]) {
     assert.match(faultsOf({ env: { TILTYARD_ADMIN_KEY: key } }).join(), /^TILTYARD_ADMIN_KEY must be 32 to 512/);

@@ -44,9 +44,9 @@ export async function checkMachine(config: Config): Promise<readonly Check[]> {
 function checkEngine({ storage }: Config): Check {
   try {
     const { version, isFallback } = findEngine({ load: true });
+    requireServedRoot(storage.root);
     const name = `@lancedb/lancedb ${version}`;
     if (!isFallback) return good('engine', name);
-    requireServedRoot(storage.root);
     return warning('engine', `${name} (fallback)`, FALLBACK_ADVICE);
   } catch (error) {
     if (!(error instanceof ServiceError)) throw error;

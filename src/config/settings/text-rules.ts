@@ -1,5 +1,5 @@
 import { isIP } from 'node:net';
-import { isSafeAddress } from '../../model/address.ts';
+import { findRootFault, isSafeAddress } from '../../model/address.ts';
 import { mustBe, mustBeOnly } from './setting-types.ts';
 import type { Reading } from './setting-types.ts';
 
@@ -61,6 +61,8 @@ export function readDataFolder(text: string): Reading<string> {
 }
 
 export function readStorageRoot(text: string): Reading<string> {
+  const fault = findRootFault(text);
+  if (fault !== undefined) return { faults: [`must not contain ${fault.found}. ${fault.advice}`] };
   if (text !== '' && (isObjectStore(text) || !ADDRESS.test(text))) return { value: text };
   return mustBe('a folder or an address that starts with s3://, gs:// or az:// and a bucket', text);
 }

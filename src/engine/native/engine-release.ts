@@ -1,4 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
+import { findRootFault } from '../../model/address.ts';
 import { findBinary } from './engine-binary.ts';
 
 /** The engine that serves: the main release, or the fallback of a platform that the main one has no binary for. */
@@ -18,10 +19,16 @@ export function readEngineRelease(): EngineRelease {
 }
 
 /**
- * Seen in @lancedb/lancedb 0.31.0: when the reply to a commit on an object store is lost, the commit may be applied twice,
+ * Refuses an address that the engine reads differently from the server, and object stores for the fallback. Seen in
+ * @lancedb/lancedb 0.31.0: when the reply to a commit on an object store is lost, the commit may be applied twice,
  * and a compaction may remove files of the version that it made. 0.39.0 recognises its own commit.
  */
 export function requireRootSupport(root: string, { version, isFallback }: EngineRelease): void {
+  const fault = findRootFault(root);
+  if (fault !== undefined) {
+    const message = `The storage root of the database must not contain ${fault.found}.`;
+    throw new ServiceError('Unsupported', message, { hint: fault.advice });
+  }
   if (!isFallback || !root.includes('://') || root.startsWith('file://')) return;
   throw new ServiceError(
     'Unsupported',

@@ -130,6 +130,13 @@ test('databases are created in the default or a given folder or store, and liste
   assert.match(out, new RegExp(`^shop  ${own.root}$`, 'm'));
 });
 
+test('a database whose root the engine would take for another is refused', async () => {
+  const { code, err } = await run(['database', 'create', 'odd', '--root=s3://tables/a#b']);
+  assert.equal(code, 1);
+  assert.match(err, /must not contain "#", .*\n?Choose another path\./);
+  assert.doesNotMatch((await run(['database', 'list'])).out, /odd/);
+});
+
 test('a database that exists or has no usable name is refused', async () => {
   await run(['database', 'create', 'twice']);
   const again = await run(['database', 'create', 'twice']);

@@ -27,6 +27,16 @@ test('the fallback refuses object stores and says why; folders are served', () =
   for (const root of ['/srv/tables', 'file:///srv/tables']) requireRootSupport(root, FALLBACK);
 });
 
+test('an address that the engine reads differently from the server is refused', () => {
+  for (const release of [MAIN, FALLBACK]) {
+    assert.throws(() => requireRootSupport('s3://bucket/a%20b', release), {
+      kind: 'Unsupported',
+      message: 'The storage root of the database must not contain "%20", which the engine decodes.',
+      hint: 'Write the character itself.',
+    });
+  }
+});
+
 test('an engine that is the fallback opens no table in an object store, and prepares no root there', async (t) => {
   const { engine } = await openTestEngine(t);
   if (!engine.release.isFallback) return t.skip('the main engine serves object stores');
