@@ -133,6 +133,9 @@ async function checkKeyFile({ data }: Config): Promise<Check> {
   return warning('admin.key', 'readable by others', `chmod 600 ${file}`);
 }
 
+const adviseOnReady = (): string => 'Read the log of the server for the reason.';
+const adviseOnKey = (): string => 'Give a key with --key @FILE or TILTYARD_KEY.';
+
 export async function checkServer({ client, credential, origin }: FoundServer): Promise<readonly Check[]> {
   let clock = good('clock', '');
   const answers = good('server', `${client.url} answers`);
@@ -147,13 +150,11 @@ export async function checkServer({ client, credential, origin }: FoundServer): 
   );
   if (server.state === 'bad') return [server];
   const accepted = good('key', credential === undefined ? 'not required' : `${credential} is accepted`);
-  const keyAdvice = (): string => 'Give a key with --key @FILE or TILTYARD_KEY.';
-  const readyAdvice = (): string => 'Read the log of the server for the reason.';
   return [
     server,
-    await checkRequest(good('ready', 'serving requests'), readyAdvice, async () => client.text('/readyz')),
+    await checkRequest(good('ready', 'serving requests'), adviseOnReady, async () => client.text('/readyz')),
     clock,
-    await checkRequest(accepted, keyAdvice, async () => client.text('/v1/tables', { query: { limit: 1 } })),
+    await checkRequest(accepted, adviseOnKey, async () => client.text('/v1/tables', { query: { limit: 1 } })),
   ];
 }
 
