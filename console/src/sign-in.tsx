@@ -1,6 +1,7 @@
 import type { JSX } from 'preact';
 import { useState } from 'preact/hooks';
 import { ClientError } from '../../src/client/client-error.ts';
+import { ServiceError } from '../../src/errors/service-error.ts';
 import { clientOf, listDatabases, pageOfNamespaces } from './api.ts';
 import { ThemeSwitch } from './frame/theme.tsx';
 import { Button } from './parts/button.tsx';
@@ -118,10 +119,19 @@ function WhereToFindKeys(): JSX.Element {
 
 /** Sends a request that needs both, to report a wrong credential or database here. */
 async function openSession(credential: Credential, wanted: string): Promise<Session> {
+  checkCharacters(credential);
   const database = wanted === '' ? await firstDatabase(credential) : wanted;
   const session = { credential, database };
   await pageOfNamespaces(clientOf(session), [], { limit: 1 });
   return session;
+}
+
+/** Most other characters cannot be sent in a header. */
+function checkCharacters({ kind, text }: Credential): void {
+  if (/^[\u0021-\u007e]+$/.test(text)) return;
+  const name = kind === 'key' ? 'API key' : 'access token';
+  const hint = 'It must have only ASCII characters, and no spaces.';
+  throw new ServiceError('Unauthenticated', `The ${name} is not valid.`, { hint });
 }
 
 /** The default database if visible, else the first visible one. */

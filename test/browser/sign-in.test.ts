@@ -44,6 +44,29 @@ test(
   },
 );
 
+test('a key that no header can hold is refused like others, and nothing is sent', { skip: noBrowser }, async () => {
+  const other = await openBrowser();
+  const { page } = other;
+  const sent: string[] = [];
+  page.on('request', (request) => sent.push(new URL(request.url()).pathname));
+  await page.goto(`${server.url}/ui/`);
+  for (const key of ['ключ-ключ', 'ty_“quoted”', 'ty_two words', 'é']) {
+    await page.getByLabel('API key').fill(key);
+    await page.getByRole('button', { name: 'Sign in' }).click();
+    await becomes(async () => page.getByRole('alert').innerText(), /The API key is not valid\./);
+    await page.reload();
+  }
+  await page.getByText('Token', { exact: true }).click();
+  await page.getByLabel('Bearer token').fill('“token”');
+  await page.getByRole('button', { name: 'Sign in' }).click();
+  await becomes(async () => page.getByRole('alert').innerText(), /The access token is not valid\./);
+  assert.deepEqual(
+    sent.filter((path) => path.startsWith('/v1/')),
+    [],
+  );
+  await other.close();
+});
+
 test('who is signed in stays so when the page is loaded again, until signing out', { skip: noBrowser }, async () => {
   const { page } = browser;
   await page.reload();
