@@ -1,5 +1,6 @@
 import type { ComponentType, JSX } from 'preact';
 import { useEffect, useLayoutEffect, useState } from 'preact/hooks';
+import { toastError } from '../parts/toasts.tsx';
 import type { PaletteProps } from './palette.tsx';
 
 export type Command = 'palette' | 'shortcuts' | undefined;
@@ -52,11 +53,17 @@ interface LazyProps<Props> {
   readonly props: Props;
 }
 
-function Lazy<Props extends object>({ load, props }: LazyProps<Props>): JSX.Element | null {
+function Lazy<Props extends { readonly onClose: () => void }>({ load, props }: LazyProps<Props>): JSX.Element | null {
   const [loaded, setLoaded] = useState<{ readonly Shown: ComponentType<Props> }>();
   useEffect(() => {
     let isGone = false;
-    void load().then((Shown) => isGone || setLoaded({ Shown }));
+    load().then(
+      (Shown) => isGone || setLoaded({ Shown }),
+      (error: unknown) => {
+        toastError(error);
+        props.onClose();
+      },
+    );
     return () => {
       isGone = true;
     };

@@ -51,6 +51,9 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Not available',
 };
 
+/** What Chromium and Firefox, and Safari, say of an `import()` that failed. */
+const NOT_LOADED = /dynamically imported module|Importing a module script failed/;
+
 export function wordsOf(error: unknown): ErrorWords {
   if (error instanceof ClientError) {
     return {
@@ -62,6 +65,13 @@ export function wordsOf(error: unknown): ErrorWords {
   }
   if (error instanceof ConnectionError) {
     return { title: 'No response', message: error.message, hint: 'Is the server running? Try again in a moment.' };
+  }
+  if (error instanceof TypeError && NOT_LOADED.test(error.message)) {
+    return {
+      title: 'Not loaded',
+      message: 'This part of the console could not be loaded.',
+      hint: 'The server is not reachable, or has been updated: load the page again.',
+    };
   }
   const hint = hasHint(error) ? error.hint : undefined;
   return { title: 'That did not work', message: error instanceof Error ? error.message : String(error), hint };
