@@ -139,6 +139,21 @@ suite('events and webhooks in the console', { skip: noBrowser }, () => {
     }
   });
 
+  test('an edited webhook keeps a name that ends with a space', async () => {
+    await client.arrow('/v1/table/items%20/create', sampleStream(2));
+    const { json } = await client.post('/v1/webhook/create', { url: 'http://127.0.0.1:9/', table: ['items '] });
+    await page.reload();
+    await page.getByRole('button', { name: /^Edit/ }).click();
+    const dialog = page.getByRole('dialog', { name: 'Edit the webhook' });
+    await dialog.getByLabel('URL').fill('http://127.0.0.1:10/');
+    await dialog.getByRole('button', { name: 'Save' }).click();
+    await dialog.waitFor({ state: 'detached' });
+    const { webhook_id: id } = json;
+    const described = await client.post('/v1/webhook/describe', { webhook_id: id });
+    assert.deepEqual([described.json.url, described.json.table], ['http://127.0.0.1:10/', ['items ']]);
+    await client.post('/v1/webhook/delete', { webhook_id: id });
+  });
+
   test('who owns nothing sees events but no webhooks', async () => {
     const grants = [{ role: 'reader', database: 'default', path: ['items'] }];
     const { json } = await client.post('/v1/access/key/create', { name: 'visitor', grants });

@@ -133,6 +133,29 @@ test('a file that is loaded again after its reply was lost is added once', { ski
   assert.equal(await count(), 6);
 });
 
+test('names that begin or end with a space are kept, also when a table is renamed', { skip: noBrowser }, async () => {
+  await client.post('/v1/namespace/shop%20/create', {});
+  for (const path of ['shop$spaced', 'shop%20$spaced', 'shop%20$spaced%20'])
+    await client.arrow(`/v1/table/${path}/create`, toStream(PRODUCTS, 5));
+  const count = async (path: string): Promise<unknown> => (await client.post(`/v1/table/${path}/count_rows`, {})).json;
+  await page.goto(`${server.url}/ui/#/load/shop%20?table=spaced%20`);
+  await page.reload();
+  await page
+    .getByLabel('File to load')
+    .setInputFiles({ name: 'goods.arrow', mimeType: '', buffer: Buffer.from(toStream(PRODUCTS, 2)) });
+  await page.getByRole('button', { name: 'Load', exact: true }).click();
+  await page.getByText('The table is now at version 2').waitFor();
+  const counts = async () => Promise.all(['shop$spaced', 'shop%20$spaced', 'shop%20$spaced%20'].map(count));
+  assert.deepEqual(await counts(), [5, 5, 7]);
+  await page.goto(`${server.url}/ui/#/table/shop%20/spaced%20`);
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('button', { name: 'Rename or move' }).click();
+  await page.getByRole('dialog').getByLabel('Namespace').fill('shop');
+  await page.getByRole('button', { name: 'Rename', exact: true }).click();
+  await page.locator('.toast').filter({ hasText: 'The table is now' }).waitFor();
+  assert.equal(await count('shop$spaced%20'), 7);
+});
+
 test('a file is dropped on the page, and read', { skip: noBrowser }, async () => {
   await page.goto(`${server.url}/ui/#/load/shop`);
   await page.reload();

@@ -7,6 +7,7 @@ import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { formatBytes, formatCount } from '../parts/format.ts';
 import { Field, TextField } from '../parts/forms/field.tsx';
+import { readName } from '../parts/forms/typed-names.ts';
 import { Heads, hidden } from '../parts/grid/pager.tsx';
 import { Empty, Meter, Skeleton } from '../parts/states.tsx';
 import { toast } from '../parts/toasts.tsx';
@@ -183,8 +184,9 @@ function QuotaDialog({ edited, subjects, names, onSet, onClose }: QuotaDialogPro
       (name) => edited?.quota[name] !== undefined && (texts[name] ?? '').trim() === '',
     );
     const quota = toQuota(texts);
-    if (Object.keys(quota).length > 0) await setQuota(client, subject.trim(), quota);
-    if (cleared.length > 0) await removeLimits(client, subject.trim(), cleared);
+    const target = readName(subject, edited?.subject);
+    if (Object.keys(quota).length > 0) await setQuota(client, target, quota);
+    if (cleared.length > 0) await removeLimits(client, target, cleared);
     toast(`Set the quota of ${names.get(subject) ?? subject}.`);
     onSet();
   };

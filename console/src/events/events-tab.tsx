@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { formatMoment } from '../parts/format.ts';
+import { readPath } from '../parts/forms/typed-names.ts';
 import { Badge, Empty, Skeleton } from '../parts/states.tsx';
 import { useDraft } from '../parts/use-load.ts';
 import { go, toHash } from '../router.ts';
@@ -13,14 +14,14 @@ import type { FollowedEvents } from './use-events.ts';
 
 /** The commits of the database, or of a part of it, as they happen. */
 export function EventsTab({ query }: { readonly query: URLSearchParams }): JSX.Element {
-  const below = toPath(query.get('of') ?? '');
+  const below = readPath(query.get('of') ?? '');
   const [typed, setTyped] = useDraft(below.join('/'));
   const [isPaused, setIsPaused] = useState(false);
   const followed = useEvents(below, isPaused);
   const { events } = followed;
   const show = (event: Event): void => {
     event.preventDefault();
-    go(eventsHash(toPath(typed)));
+    go(eventsHash(readPath(typed)));
   };
   return (
     <section aria-label="Events">
@@ -80,12 +81,4 @@ function StreamState({ followed: { isLive }, isPaused }: StreamStateProps): JSX.
 
 export function eventsHash(below: readonly string[]): string {
   return toHash('activity', ['events'], below.length === 0 ? {} : { of: below.join('/') });
-}
-
-/** No name contains a slash. */
-function toPath(text: string): readonly string[] {
-  return text
-    .split('/')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
 }

@@ -1,5 +1,6 @@
 import { defined } from '../../../src/client/api-client.ts';
 import type { CreateWebhookBody, WebhookShape } from '../../../src/wire/history/webhooks.ts';
+import { readPath } from '../parts/forms/typed-names.ts';
 
 /** What people enter about a webhook. */
 export interface WebhookForm {
@@ -23,7 +24,7 @@ export function toForm({ url, table, namespace, operations = [] }: WebhookShape)
 }
 
 export function isComplete({ url, selects, path }: WebhookForm): boolean {
-  return url.trim() !== '' && (selects === 'database' || namesOf(path).length > 0);
+  return url.trim() !== '' && (selects === 'database' || readPath(path).length > 0);
 }
 
 export function toNewWebhook(form: WebhookForm): CreateWebhookBody {
@@ -36,23 +37,20 @@ export function toNewWebhook(form: WebhookForm): CreateWebhookBody {
 }
 
 /** An empty namespace is the whole database, and no operations are all. */
-export function toChanges(form: WebhookForm): CreateWebhookBody {
-  const path = form.selects === 'database' ? { namespace: [] } : pathOf(form);
+export function toChanges(form: WebhookForm, { table, namespace }: WebhookShape): CreateWebhookBody {
+  const path = form.selects === 'database' ? { namespace: [] } : pathOf(form, table ?? namespace);
   return { url: form.url.trim(), ...path, operations: operationsOf(form) };
 }
 
-function pathOf({ selects, path }: WebhookForm): Pick<CreateWebhookBody, 'table' | 'namespace'> {
+function pathOf(
+  { selects, path }: WebhookForm,
+  given?: readonly string[],
+): Pick<CreateWebhookBody, 'table' | 'namespace'> {
   if (selects === 'database') return {};
-  return selects === 'table' ? { table: namesOf(path) } : { namespace: namesOf(path) };
+  const names = readPath(path, given);
+  return selects === 'table' ? { table: names } : { namespace: names };
 }
 
 function operationsOf({ operations }: WebhookForm): string[] {
   return operations.split(/[\s,]+/).filter((name) => name !== '');
-}
-
-function namesOf(path: string): string[] {
-  return path
-    .split('/')
-    .map((name) => name.trim())
-    .filter((name) => name !== '');
 }

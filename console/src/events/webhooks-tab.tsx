@@ -89,7 +89,7 @@ function EditDialog({ webhook, onSaved, onClose }: EditDialogProps): JSX.Element
       action="Save"
       start={toForm(webhook)}
       onSave={async (form) => {
-        await updateWebhook(client, { webhook_id: webhook.webhook_id, ...toChanges(form) });
+        await updateWebhook(client, { webhook_id: webhook.webhook_id, ...toChanges(form, webhook) });
         toast('Saved. The secret is the same as before.');
         onSaved();
       }}

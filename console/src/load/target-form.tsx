@@ -1,11 +1,13 @@
 import type { JSX } from 'preact';
 import { useMemo, useRef, useState } from 'preact/hooks';
-import type { NamespacePath, TablePath } from '../../../src/model/identifier.ts';
+import type { NamespacePath } from '../../../src/model/identifier.ts';
 import { newKey } from '../api.ts';
+import { tablePathOf } from '../links.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
 import { formatCountOf } from '../parts/format.ts';
 import { TextField } from '../parts/forms/field.tsx';
+import { readName, readPath } from '../parts/forms/typed-names.ts';
 import { Meter } from '../parts/states.tsx';
 import { useTask } from '../parts/use-load.ts';
 import type { Session } from '../session.ts';
@@ -40,10 +42,10 @@ export function TargetForm({ opened, session, namespace, table, onLoaded }: Targ
   const [progress, setProgress] = useState<Progress>();
   const key = useMemo(newKey, [opened, where, name, mode]);
   const stop = useRef<AbortController | undefined>(undefined);
-  const { write: refusal } = usePermissions(toTablePath(where, name.trim()));
+  const path = tablePathOf(readPath(where, namespace), readName(name, table));
+  const { write: refusal } = usePermissions(path);
   const task = useTask(async () => {
     stop.current = new AbortController();
-    const path = toTablePath(where, name.trim());
     try {
       onLoaded(
         await sendFile(
@@ -119,12 +121,4 @@ function describe({ rowCount, columns }: OpenedFile): string {
 
 function nameOf(file: string): string {
   return file.replace(/\.[^.]+$/, '').replaceAll(/[^\p{L}\p{N}_-]+/gu, '_');
-}
-
-function toTablePath(where: string, name: string): TablePath {
-  const [first, ...rest] = where
-    .split('/')
-    .map((part) => part.trim())
-    .filter((part) => part !== '');
-  return first === undefined ? [name] : [first, ...rest, name];
 }

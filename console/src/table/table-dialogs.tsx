@@ -7,6 +7,7 @@ import { useTree } from '../browse/tree-store.ts';
 import { namespaceHash, tableHash, tablePathOf } from '../links.ts';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
 import { TextField } from '../parts/forms/field.tsx';
+import { readName, readPath } from '../parts/forms/typed-names.ts';
 import { toast } from '../parts/toasts.tsx';
 import { go } from '../router.ts';
 
@@ -22,11 +23,8 @@ export function RenameTableDialog({ path, onClose }: TableDialogProps): JSX.Elem
   const [name, setName] = useState(path.at(-1) ?? '');
   const [where, setWhere] = useState(from.join('/'));
   const rename = async (): Promise<void> => {
-    const namespace = where
-      .split('/')
-      .map((part) => part.trim())
-      .filter((part) => part !== '');
-    const target = tablePathOf(namespace, name.trim());
+    const namespace = readPath(where, from);
+    const target = tablePathOf(namespace, readName(name, path.at(-1)));
     await renameTable(client, path, target);
     await Promise.all([tree.refresh(from), tree.refresh(namespace)]);
     toast(`The table is now ${target.join(' / ')}.`);

@@ -4,6 +4,7 @@ import { alterColumns, dropColumns } from '../../../../src/client/columns.ts';
 import { useClient } from '../../api.ts';
 import { ConfirmDialog, FormDialog } from '../../parts/dialog.tsx';
 import { CheckField, Field, TextField } from '../../parts/forms/field.tsx';
+import { isKept } from '../../parts/forms/typed-names.ts';
 import { typeText } from '../../parts/grid/field-type.ts';
 import type { PlacedField } from '../../parts/grid/field-type.ts';
 import { toast } from '../../parts/toasts.tsx';
@@ -56,11 +57,6 @@ export function AlterColumnDialog({ table, placed, onChanged, onClose }: ColumnD
       <CheckField label="May be null" isChecked={isNullable} onChange={setIsNullable} />
     </FormDialog>
   );
-}
-
-/** A name may begin or end with a space. */
-function isKept(typed: string, before: string): boolean {
-  return typed === before || typed.trim() === before;
 }
 
 interface TypeFieldProps {
