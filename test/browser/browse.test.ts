@@ -5,7 +5,7 @@ import { noBrowser, openBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
 import { fillShop, signIn, takePicture } from '../support/console.ts';
-import { whenSettled } from '../support/page-state.ts';
+import { holdNext, whenSettled } from '../support/page-state.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -109,6 +109,31 @@ test('a table is renamed and dropped, and the tree follows', { skip: noBrowser }
   await page.getByRole('dialog').getByRole('button', { name: 'Drop' }).click();
   await page.getByRole('treeitem', { name: 'refunds' }).waitFor({ state: 'detached' });
   assert.equal((await new Client(server.url).post('/v1/table/shop$refunds/exists', {})).status, 404);
+});
+
+test('a rename whose dialog was closed leads nowhere, and closes no other dialog', { skip: noBrowser }, async () => {
+  const { page } = browser;
+  await page.goto(`${server.url}/ui/#/table/shop/orders`);
+  await page.getByRole('heading', { name: 'orders' }).waitFor();
+  await whenSettled(page);
+  const { reached, letGo } = holdNext(page, '**/rename*');
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('button', { name: 'Rename or move' }).click();
+  await page.getByRole('dialog').getByLabel('Name', { exact: true }).fill('sales');
+  await page.getByRole('button', { name: 'Rename', exact: true }).click();
+  await reached;
+  await page.getByRole('button', { name: 'Cancel' }).click();
+  await page.getByRole('button', { name: 'More' }).click();
+  await page.getByRole('button', { name: 'Drop …' }).click();
+  const drop = page.getByRole('dialog', { name: 'Drop orders?' });
+  await drop.waitFor();
+  letGo();
+  await page.locator('.toast').filter({ hasText: 'The table is now shop / sales.' }).waitFor();
+  await page.getByRole('treeitem', { name: 'sales' }).waitFor();
+  await whenSettled(page);
+  assert.match(page.url(), /\/table\/shop\/orders$/);
+  assert.equal(await drop.count(), 1);
+  await page.keyboard.press('Escape');
 });
 
 test('of thousands of tables only those in sight are drawn', { skip: noBrowser }, async () => {

@@ -5,11 +5,11 @@ import type { NamespacePath } from '../../../src/model/identifier.ts';
 import { useClient } from '../api.ts';
 import { namespaceHash } from '../links.ts';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
+import type { LeadTo } from '../parts/dialog.tsx';
 import { CheckField, TextField } from '../parts/forms/field.tsx';
 import { PairsEditor, toRecord } from '../parts/forms/pairs-editor.tsx';
 import type { Pair } from '../parts/forms/pairs-editor.tsx';
 import { toast } from '../parts/toasts.tsx';
-import { go } from '../router.ts';
 import { useTree } from './tree-store.ts';
 
 interface CreateProps {
@@ -22,13 +22,13 @@ export function CreateNamespaceDialog({ inside, onClose }: CreateProps): JSX.Ele
   const tree = useTree();
   const [name, setName] = useState('');
   const [properties, setProperties] = useState<readonly Pair[]>([]);
-  const create = async (): Promise<void> => {
+  const create = async (leadTo: LeadTo): Promise<void> => {
     const path = [...inside, name.trim()];
     await createNamespace(client, path, { properties: toRecord(properties) });
     await tree.refresh(inside);
     tree.reveal(path);
     toast(`Created the namespace ${name.trim()}.`);
-    go(namespaceHash(path));
+    leadTo(namespaceHash(path));
   };
   const where = inside.length === 0 ? 'New namespace' : `New namespace in ${inside.join(' / ')}`;
   return (
@@ -49,12 +49,12 @@ export function DropNamespaceDialog({ namespace, onClose }: DropProps): JSX.Elem
   const tree = useTree();
   const [isCascade, setIsCascade] = useState(false);
   const name = namespace.at(-1) ?? '';
-  const drop = async (): Promise<void> => {
+  const drop = async (leadTo: LeadTo): Promise<void> => {
     await dropNamespace(client, namespace, isCascade ? { behavior: 'cascade' } : {});
     const parent = namespace.slice(0, -1);
     await tree.refresh(parent);
     toast(`Dropped the namespace ${name}.`);
-    go(namespaceHash(parent));
+    leadTo(namespaceHash(parent));
   };
   return (
     <ConfirmDialog title={`Drop ${name}?`} action="Drop" wantedText={name} onConfirm={drop} onClose={onClose}>

@@ -1,8 +1,10 @@
 import type { ComponentChildren, JSX, RefObject } from 'preact';
 import { useId, useLayoutEffect, useRef, useState } from 'preact/hooks';
+import { go } from '../router.ts';
 import { Button } from './button.tsx';
 import { ErrorBox } from './error-box.tsx';
 import { TextField } from './forms/field.tsx';
+import { toastError } from './toasts.tsx';
 import { useTask } from './use-load.ts';
 
 interface Modal {
@@ -55,23 +57,39 @@ export function Dialog({ title, onClose, children, isWide = false }: DialogProps
   );
 }
 
+/** Shows another view, unless the user has closed the dialog. */
+export type LeadTo = (hash: string) => void;
+
 interface FormDialogProps {
   readonly title: string;
   readonly action: string;
   readonly kind?: 'primary' | 'danger';
   readonly isReady?: boolean;
   readonly isWide?: boolean;
-  /** The dialog closes on success and shows errors. */
-  readonly onSubmit: () => Promise<void>;
+  /** The dialog closes on success and shows errors; once it is closed, a toast does. */
+  readonly onSubmit: (leadTo: LeadTo) => Promise<void>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }
 
 export function FormDialog(props: FormDialogProps): JSX.Element {
   const { title, action, kind = 'primary', isReady = true, isWide = false, onSubmit, onClose, children } = props;
+  const isGone = useRef(false);
+  useLayoutEffect(
+    () => () => {
+      isGone.current = true;
+    },
+    [],
+  );
   const task = useTask(async () => {
-    await onSubmit();
-    onClose();
+    try {
+      await onSubmit((hash) => isGone.current || go(hash));
+    } catch (error) {
+      if (!isGone.current) throw error;
+      toastError(error);
+    }
+    // Another dialog may be open instead.
+    if (!isGone.current) onClose();
   });
   const submit = (event: Event): void => {
     event.preventDefault();
@@ -99,7 +117,7 @@ interface ConfirmDialogProps {
   /** Text to type as confirmation of an irreversible action. */
   readonly wantedText?: string;
   readonly isDangerous?: boolean;
-  readonly onConfirm: () => Promise<void>;
+  readonly onConfirm: (leadTo: LeadTo) => Promise<void>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;
 }

@@ -6,10 +6,10 @@ import { useClient } from '../api.ts';
 import { useTree } from '../browse/tree-store.ts';
 import { namespaceHash, tableHash, tablePathOf } from '../links.ts';
 import { ConfirmDialog, FormDialog } from '../parts/dialog.tsx';
+import type { LeadTo } from '../parts/dialog.tsx';
 import { TextField } from '../parts/forms/field.tsx';
 import { readName, readPath } from '../parts/forms/typed-names.ts';
 import { toast } from '../parts/toasts.tsx';
-import { go } from '../router.ts';
 
 interface TableDialogProps {
   readonly path: TablePath;
@@ -22,13 +22,13 @@ export function RenameTableDialog({ path, onClose }: TableDialogProps): JSX.Elem
   const from = path.slice(0, -1);
   const [name, setName] = useState(path.at(-1) ?? '');
   const [where, setWhere] = useState(from.join('/'));
-  const rename = async (): Promise<void> => {
+  const rename = async (leadTo: LeadTo): Promise<void> => {
     const namespace = readPath(where, from);
     const target = tablePathOf(namespace, readName(name, path.at(-1)));
     await renameTable(client, path, target);
     await Promise.all([tree.refresh(from), tree.refresh(namespace)]);
     toast(`The table is now ${target.join(' / ')}.`);
-    go(tableHash(target));
+    leadTo(tableHash(target));
   };
   return (
     <FormDialog title="Rename or move" action="Rename" isReady={name.trim() !== ''} onSubmit={rename} onClose={onClose}>
@@ -47,12 +47,12 @@ export function DropTableDialog({ path, onClose }: TableDialogProps): JSX.Elemen
   const client = useClient();
   const tree = useTree();
   const name = path.at(-1) ?? '';
-  const drop = async (): Promise<void> => {
+  const drop = async (leadTo: LeadTo): Promise<void> => {
     await dropTable(client, path);
     const namespace = path.slice(0, -1);
     await tree.refresh(namespace);
     toast(`The table ${name} was dropped.`);
-    go(namespaceHash(namespace));
+    leadTo(namespaceHash(namespace));
   };
   return (
     <ConfirmDialog title={`Drop ${name}?`} action="Drop" wantedText={name} onConfirm={drop} onClose={onClose}>

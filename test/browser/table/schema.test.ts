@@ -8,7 +8,7 @@ import type { Browser } from '../../support/browser.ts';
 import { Client } from '../../support/client.ts';
 import { openConsole } from '../../support/console-page.ts';
 import { auditPage, findOverflow } from '../../support/page-audit.ts';
-import { becomes } from '../../support/page-state.ts';
+import { becomes, holdNext, whenSettled } from '../../support/page-state.ts';
 import { startServer } from '../../support/server.ts';
 import type { TestServer } from '../../support/server.ts';
 
@@ -200,6 +200,29 @@ suite('changing columns, and materialized views', { skip: noBrowser }, () => {
     await confirm('Create');
     await page.getByRole('dialog').getByRole('alert').filter({ hasText: 'is not a valid query for a view' }).waitFor();
     await page.keyboard.press('Escape');
+  });
+
+  test('a view whose dialog was closed leads nowhere, and toasts say how it ended', async () => {
+    const toast = (text: string) => page.locator('.toast').filter({ hasText: text });
+    const create = async (query: string): Promise<void> => {
+      await open('');
+      await page.getByRole('button', { name: 'New view' }).click();
+      await page.getByLabel('Name', { exact: true }).fill('later');
+      await page.getByLabel('Query').fill(query);
+      const { reached, letGo } = holdNext(page, '**/create*');
+      await confirm('Create');
+      await reached;
+      await confirm('Cancel');
+      await page.getByRole('link', { name: 'Lab', exact: true }).click();
+      letGo();
+    };
+    await create('SELECT id FROM items');
+    await toast('The view later was created.').waitFor();
+    await toast('The view later has its first rows.').waitFor();
+    await whenSettled(page);
+    assert.match(page.url(), /#\/lab$/);
+    await create('SELECT id FROM items, others');
+    await toast('is not a valid query for a view').waitFor();
   });
 
   test('rows of a view are not edited', async () => {

@@ -4,9 +4,9 @@ import { createBranch, createTag, deleteBranch, deleteTag, restoreTable } from '
 import { useClient } from '../../api.ts';
 import { tableHash } from '../../links.ts';
 import { ConfirmDialog, FormDialog } from '../../parts/dialog.tsx';
+import type { LeadTo } from '../../parts/dialog.tsx';
 import { TextField } from '../../parts/forms/field.tsx';
 import { toast } from '../../parts/toasts.tsx';
-import { go } from '../../router.ts';
 import { branchOf } from '../described-table.ts';
 import type { DescribedTable } from '../described-table.ts';
 import { RestoreLosses } from './restore-losses.tsx';
@@ -73,11 +73,11 @@ export function CreateBranchDialog({ table, version, onChanged, onClose }: Versi
 
 export function RestoreDialog({ table, version, onChanged, onClose }: VersionDialogProps): JSX.Element {
   const client = useClient();
-  const restore = async (): Promise<void> => {
+  const restore = async (leadTo: LeadTo): Promise<void> => {
     const reply = await restoreTable(client, table.path, { version, ...branchOf(table) });
     toast(`Version ${reply.version} has the same contents as version ${version}.`);
     onChanged();
-    go(tableHash(table.path, 'versions', branchOf(table)));
+    leadTo(tableHash(table.path, 'versions', branchOf(table)));
   };
   return (
     <ConfirmDialog

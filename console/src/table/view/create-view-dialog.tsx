@@ -7,9 +7,9 @@ import { useClient } from '../../api.ts';
 import { useTree } from '../../browse/tree-store.ts';
 import { tableHash, tablePathOf } from '../../links.ts';
 import { FormDialog } from '../../parts/dialog.tsx';
+import type { LeadTo } from '../../parts/dialog.tsx';
 import { CheckField, Field, Segments, TextField } from '../../parts/forms/field.tsx';
 import { toast, toastError } from '../../parts/toasts.tsx';
-import { go } from '../../router.ts';
 import { toFrom } from './view-text.ts';
 
 interface CreateViewDialogProps {
@@ -37,7 +37,7 @@ export function CreateViewDialog({ namespace, source, onClose }: CreateViewDialo
   const [seconds, setSeconds] = useState(String(SECONDS));
   const [isFilled, setIsFilled] = useState(true);
   const isScheduled = refresh === 'schedule';
-  const create = async (): Promise<void> => {
+  const create = async (leadTo: LeadTo): Promise<void> => {
     const path = tablePathOf(namespace, name.trim());
     const { job_id: id } = await createView(client, path, {
       kind: 'query',
@@ -50,10 +50,12 @@ export function CreateViewDialog({ namespace, source, onClose }: CreateViewDialo
     toast(`The view ${name.trim()} was created.`);
     if (id !== undefined) {
       // The table page, once open, may show the view before its first rows.
-      const { failure } = await waitForJob(client, id);
-      if (failure !== undefined) toastError(new Error(`The first refresh failed: ${failure.message}`));
+      const { failure, job_state: state } = await waitForJob(client, id);
+      if (state === 'DONE') toast(`The view ${name.trim()} has its first rows.`);
+      if (failure !== undefined)
+        toastError(new Error(`The first refresh of ${name.trim()} failed: ${failure.message}`));
     }
-    go(tableHash(path));
+    leadTo(tableHash(path));
   };
   const isReady = name.trim() !== '' && query.trim() !== '' && (!isScheduled || /^[1-9]\d{0,8}$/.test(seconds.trim()));
   return (
