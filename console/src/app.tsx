@@ -5,6 +5,7 @@ import { CommandCenter } from './frame/command-center.tsx';
 import { rememberTable } from './frame/recent-tables.ts';
 import { TopBar } from './frame/top-bar.tsx';
 import { forgetRecent } from './lab/queries/query-store.ts';
+import { stopLoads } from './load/kept-loads.ts';
 import { ErrorBox } from './parts/error-box.tsx';
 import { Toasts } from './parts/toasts.tsx';
 import { go, toHash, useRoute } from './router.ts';
@@ -43,6 +44,7 @@ export function App(): JSX.Element | null {
 function forgetTraces(): void {
   forgetRecent();
   DRAFTS.clear();
+  stopLoads();
   sessionStorage.clear();
 }
 

@@ -1,5 +1,5 @@
 import assert from 'node:assert/strict';
-import test, { after, before } from 'node:test';
+import test, { after, before, suite } from 'node:test';
 import { Field, Schema } from 'apache-arrow';
 import type { Page } from 'playwright-core';
 import { toStreamBytes } from '../../src/formats/arrow/arrow-stream.ts';
@@ -11,8 +11,8 @@ import { toStream } from '../support/arrow-tables.ts';
 import { noBrowser, openBrowser } from '../support/browser.ts';
 import type { Browser } from '../support/browser.ts';
 import { Client } from '../support/client.ts';
-import { PRODUCTS, signIn, takePicture } from '../support/console.ts';
-import { becomes, loseReply } from '../support/page-state.ts';
+import { PRODUCTS, signIn, signOut, takePicture } from '../support/console.ts';
+import { becomes, holdNext, loseReply } from '../support/page-state.ts';
 import { startServer } from '../support/server.ts';
 import type { TestServer } from '../support/server.ts';
 
@@ -131,6 +131,98 @@ test('a file that is loaded again after its reply was lost is added once', { ski
   await load.click();
   await page.getByText('The table is now at version 3').waitFor();
   assert.equal(await count(), 6);
+});
+
+suite('a load while other views are shown', { skip: noBrowser }, () => {
+  const link = (name: string) => page.getByRole('navigation', { name: 'Main' }).getByRole('link', { name });
+  const toast = (text: string) => page.locator('.toast').filter({ hasText: text });
+  /** Until the request is let go. */
+  const begin = async (name: string, contents: string): Promise<() => void> => {
+    await choose(name, contents);
+    const { reached, letGo } = holdNext(page, '**/create*');
+    await page.getByRole('button', { name: 'Load', exact: true }).click();
+    await reached;
+    return letGo;
+  };
+
+  test('shows its progress on return, and how it ended', async () => {
+    const letGo = await begin('away.csv', 'id\n1\n2\n');
+    await link('Tables').click();
+    await page.getByRole('tree').waitFor();
+    await link('Load data').click();
+    await page.getByText('away.csv').waitFor();
+    await page.getByRole('status').filter({ hasText: '2 rows' }).waitFor();
+    assert.equal(await page.getByRole('button', { name: 'Another file' }).count(), 0);
+    assert.equal(await page.getByLabel('Namespace').inputValue(), 'shop');
+    await link('Lab').click();
+    letGo();
+    await toast('Imported 2 rows into shop / away.').waitFor();
+    await link('Load data').click();
+    await page.getByRole('heading', { name: /^Imported 2 rows .* into shop \/ away in/ }).waitFor();
+    // Its end was seen.
+    await link('Tables').click();
+    await page.getByRole('tree').waitFor();
+    await link('Load data').click();
+    await page.getByRole('heading', { name: 'Drop a file here' }).waitFor();
+  });
+
+  test('that fails says so, and is not loaded twice when it is sent again', async () => {
+    await choose('lost.csv', 'id\n1\n');
+    await page.getByRole('button', { name: 'Load', exact: true }).click();
+    await page.getByRole('heading', { name: /^Imported 1 row / }).waitFor();
+    await choose('lost.csv', 'id\n1\n');
+    await page.getByText('Append', { exact: true }).click();
+    await loseReply(page, '/insert');
+    const { reached, letGo } = holdNext(page, '**/insert*');
+    await page.getByRole('button', { name: 'Load', exact: true }).click();
+    await reached;
+    await link('Tables').click();
+    await page.getByRole('tree').waitFor();
+    letGo();
+    await toast('Loading lost.csv failed. The server').waitFor();
+    const count = async (): Promise<unknown> => (await client.post('/v1/table/shop$lost/count_rows', {})).json;
+    await becomes(count, 2);
+    await link('Load data').click();
+    await page.getByRole('alert').getByText('did not respond').waitFor();
+    await page.getByRole('button', { name: 'Load', exact: true }).click();
+    await page.getByText('The table is now at version 2').waitFor();
+    assert.equal(await count(), 2);
+  });
+
+  test('is stopped there, too', async () => {
+    const letGo = await begin('stopped.csv', 'id\n1\n');
+    await link('Tables').click();
+    await link('Load data').click();
+    await page.getByRole('button', { name: 'Stop' }).click();
+    await page.getByRole('alert').waitFor();
+    letGo();
+    await page.getByRole('button', { name: 'Another file' }).click();
+    await page.getByRole('heading', { name: 'Drop a file here' }).waitFor();
+  });
+
+  test('is stopped when the user signs out', async () => {
+    const letGo = await begin('gone.csv', 'id\n1\n');
+    const failed = page.waitForEvent('requestfailed');
+    await signOut(page);
+    await failed;
+    letGo();
+    await signIn(page, server.url);
+    await link('Load data').click();
+    await page.getByRole('heading', { name: 'Drop a file here' }).waitFor();
+  });
+
+  test('keeps the tab open until the user has agreed', async () => {
+    const letGo = await begin('kept.csv', 'id\n1\n');
+    const asked = page.waitForEvent('dialog');
+    await page.close({ runBeforeUnload: true });
+    const dialog = await asked;
+    assert.equal(dialog.type(), 'beforeunload');
+    await dialog.dismiss();
+    letGo();
+    await page.getByRole('heading', { name: /^Imported 1 row / }).waitFor();
+    await page.reload();
+    await page.getByRole('heading', { name: 'Drop a file here' }).waitFor();
+  });
 });
 
 test('names that begin or end with a space are kept, also when a table is renamed', { skip: noBrowser }, async () => {

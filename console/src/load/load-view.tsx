@@ -13,6 +13,7 @@ import type { ViewProps } from '../router.ts';
 import { JobButton } from '../table/schema/job-button.tsx';
 import { ColumnChoices } from './column-choices.tsx';
 import { DropZone } from './drop-zone.tsx';
+import { forgetLoad, useKeptLoad } from './kept-loads.ts';
 import { openFile } from './opened-file.ts';
 import type { OpenedFile } from './opened-file.ts';
 import { PreviewGrid } from './preview-grid.tsx';
@@ -20,10 +21,11 @@ import type { Loaded } from './send-file.ts';
 import { TargetForm } from './target-form.tsx';
 
 export function LoadView({ session, route }: ViewProps): JSX.Element {
-  const [opened, setOpened] = useState<OpenedFile>();
+  const load = useKeptLoad(session.database);
+  const [opened, setOpened] = useState(load?.opened);
   const [isOpening, setIsOpening] = useState(false);
   const [error, setError] = useState<unknown>();
-  const [loaded, setLoaded] = useState<Loaded>();
+  const loaded = load?.loaded;
   useDocumentTitle('Load data');
   const open = (file: File): void => {
     setIsOpening(true);
@@ -33,8 +35,8 @@ export function LoadView({ session, route }: ViewProps): JSX.Element {
       .finally(() => setIsOpening(false));
   };
   const restart = (): void => {
+    forgetLoad(session.database);
     setOpened(undefined);
-    setLoaded(undefined);
   };
   return (
     <div class="view load">
@@ -43,7 +45,7 @@ export function LoadView({ session, route }: ViewProps): JSX.Element {
           <h1>Load data</h1>
           <p class="muted">Arrow, Parquet, CSV or JSON. The file is read here in the browser, and sent as Arrow.</p>
         </div>
-        {opened === undefined || loaded !== undefined ? null : (
+        {opened === undefined || loaded !== undefined || load?.isRunning === true ? null : (
           <Button icon="close" onClick={restart}>
             Another file
           </Button>
@@ -61,10 +63,10 @@ export function LoadView({ session, route }: ViewProps): JSX.Element {
           </div>
           <TargetForm
             opened={opened}
+            load={load}
             session={session}
             namespace={route.segments}
             table={route.query.get('table') ?? undefined}
-            onLoaded={setLoaded}
           />
         </div>
       ) : null}

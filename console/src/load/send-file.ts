@@ -9,7 +9,7 @@ import type { OpenedFile } from './opened-file.ts';
 
 export type LoadMode = 'create' | 'append' | 'overwrite';
 
-interface LoadTarget {
+export interface LoadTarget {
   readonly table: TablePath;
   readonly mode: LoadMode;
   /** The same for each attempt to send the same rows: they are loaded once. */

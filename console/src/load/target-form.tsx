@@ -1,7 +1,6 @@
 import type { JSX } from 'preact';
-import { useMemo, useRef, useState } from 'preact/hooks';
+import { useState } from 'preact/hooks';
 import type { NamespacePath } from '../../../src/model/identifier.ts';
-import { newKey } from '../api.ts';
 import { tablePathOf } from '../links.ts';
 import { Button } from '../parts/button.tsx';
 import { ErrorBox } from '../parts/error-box.tsx';
@@ -9,20 +8,21 @@ import { formatCountOf } from '../parts/format.ts';
 import { TextField } from '../parts/forms/field.tsx';
 import { readName, readPath } from '../parts/forms/typed-names.ts';
 import { Meter } from '../parts/states.tsx';
-import { useTask } from '../parts/use-load.ts';
 import type { Session } from '../session.ts';
+import { startLoad } from './kept-loads.ts';
+import type { KeptLoad } from './kept-loads.ts';
 import { isVectorType } from './opened-file.ts';
 import type { OpenedFile } from './opened-file.ts';
 import { usePermissions } from '../who.tsx';
-import { sendFile } from './send-file.ts';
-import type { LoadMode, Loaded, Progress } from './send-file.ts';
+import type { LoadMode } from './send-file.ts';
 
 interface TargetFormProps {
   readonly opened: OpenedFile;
+  /** Runs, or has failed. */
+  readonly load: KeptLoad | undefined;
   readonly session: Session;
   readonly namespace: NamespacePath;
   readonly table: string | undefined;
-  readonly onLoaded: (loaded: Loaded) => void;
 }
 
 const MODES: readonly { readonly mode: LoadMode; readonly label: string; readonly meaning: string }[] = [
@@ -35,32 +35,18 @@ const MODES: readonly { readonly mode: LoadMode; readonly label: string; readonl
   { mode: 'overwrite', label: 'Overwrite', meaning: 'Replaces all rows of the table; older versions remain.' },
 ];
 
-export function TargetForm({ opened, session, namespace, table, onLoaded }: TargetFormProps): JSX.Element {
-  const [where, setWhere] = useState(namespace.join('/'));
-  const [name, setName] = useState(table ?? nameOf(opened.file.name));
-  const [mode, setMode] = useState<LoadMode>(table === undefined ? 'create' : 'append');
-  const [progress, setProgress] = useState<Progress>();
-  const key = useMemo(newKey, [opened, where, name, mode]);
-  const stop = useRef<AbortController | undefined>(undefined);
-  const path = tablePathOf(readPath(where, namespace), readName(name, table));
+export function TargetForm({ opened, load, session, namespace, table }: TargetFormProps): JSX.Element {
+  const [given] = useState(() => load?.target.table ?? [...namespace, table ?? nameOf(opened.file.name)]);
+  const [where, setWhere] = useState(given.slice(0, -1).join('/'));
+  const [name, setName] = useState(given.at(-1) ?? '');
+  const [mode, setMode] = useState(load?.target.mode ?? (table === undefined ? 'create' : 'append'));
+  const path = tablePathOf(readPath(where, given.slice(0, -1)), readName(name, given.at(-1)));
   const { write: refusal } = usePermissions(path);
-  const task = useTask(async () => {
-    stop.current = new AbortController();
-    try {
-      onLoaded(
-        await sendFile(
-          opened,
-          { table: path, mode, key },
-          { session, onProgress: setProgress, signal: stop.current.signal },
-        ),
-      );
-    } finally {
-      setProgress(undefined);
-    }
-  });
+  const isRunning = load?.isRunning === true;
+  const progress = isRunning ? load.progress : undefined;
   const submit = (event: Event): void => {
     event.preventDefault();
-    if (refusal === undefined) task.run();
+    if (refusal === undefined) void startLoad(opened, { table: path, mode }, session);
   };
   return (
     <form class="card target" onSubmit={submit}>
@@ -84,7 +70,7 @@ export function TargetForm({ opened, session, namespace, table, onLoaded }: Targ
       <p class="hint sent" aria-label="What is sent">
         {describe(opened)}
       </p>
-      <ErrorBox error={task.error} />
+      <ErrorBox error={load?.error} />
       {progress === undefined ? null : (
         <div role="status">
           <Meter label={progress.words} share={progress.share} />
@@ -92,12 +78,12 @@ export function TargetForm({ opened, session, namespace, table, onLoaded }: Targ
         </div>
       )}
       <footer>
-        {task.isRunning ? <Button onClick={() => stop.current?.abort()}>Stop</Button> : null}
+        {isRunning ? <Button onClick={load.stop}>Stop</Button> : null}
         <Button
           submits
           kind="primary"
           icon="upload"
-          isBusy={task.isRunning}
+          isBusy={isRunning}
           isDisabled={name.trim() === ''}
           refusal={refusal}
         >

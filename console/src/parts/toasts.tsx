@@ -7,9 +7,9 @@ import { closeToast, shownToasts, subscribeToasts, toast } from './toast-store.t
 export { toast, toastWithAction } from './toast-store.ts';
 
 /** For tasks that fail after their component is gone. */
-export function toastError(error: unknown): void {
-  const { message, hint } = wordsOf(error);
-  toast(hint === undefined ? message : `${message} ${hint}`, 'bad');
+export function toastError(error: unknown, task = ''): void {
+  const { message, hint = '' } = wordsOf(error);
+  toast(`${task} ${message} ${hint}`.trim(), 'bad');
 }
 
 export function Toasts(): JSX.Element {
