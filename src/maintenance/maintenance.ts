@@ -4,7 +4,7 @@ import { NotOwner, ServiceError } from '../errors/service-error.ts';
 import type { Jobs, StartedJob } from '../jobs/jobs.ts';
 import { formatPath } from '../model/identifier.ts';
 import { branchKey, isMaintenancePaused, isObjectRoot, toTableState } from '../model/table.ts';
-import type { TableRecord } from '../model/table.ts';
+import type { ActiveTable, TableRecord, TableSummary } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Tuner } from '../tuning/tuner.ts';
 import { planMaintenance } from './maintenance-plan.ts';
@@ -22,7 +22,7 @@ interface MaintenanceParts extends MaintenanceContext {
   /** Whether this node may write to the table. */
   readonly owns: (table: TableRecord) => Promise<boolean>;
   /** After a run that committed a version. */
-  readonly onMaintained?: (table: TableRecord) => Promise<void>;
+  readonly onMaintained?: (table: ActiveTable) => Promise<void>;
 }
 
 /** The parts of a check after which maintenance does not pause. */
@@ -54,7 +54,7 @@ export class Maintenance {
   readonly #schedule: Schedule;
   /** Tables to check, in this order. */
   readonly #waiting = new Set<string>();
-  #scan: AsyncIterator<TableRecord> | undefined;
+  #scan: AsyncIterator<TableSummary> | undefined;
   #nextScanAt: number;
   /** When versions of tables in use may be removed again: a removal takes long, and must not delay their compaction. */
   #removeFrom = 0;
@@ -97,7 +97,8 @@ export class Maintenance {
 
   /** What a run on request would do. Plans with a copy, because planning changes the activity. */
   async plan(table: TableRecord): Promise<MaintenancePlan> {
-    const copy = Object.assign(new TableActivity(table), this.#activities.peek(table.id), { table });
+    const copy = Object.assign(new TableActivity(table), this.#activities.peek(table.id));
+    copy.see(table);
     return planMaintenance(this.#parts, copy, FORCED);
   }
 
@@ -113,7 +114,7 @@ export class Maintenance {
 
   #activityOf(table: TableRecord): TableActivity {
     const activity = this.#activities.get(table.id) ?? new TableActivity(table);
-    activity.table = table;
+    activity.see(table);
     this.#activities.set(table.id, activity);
     return activity;
   }
@@ -159,7 +160,7 @@ export class Maintenance {
     return removalMilliseconds + waitMilliseconds;
   }
 
-  async #nextOfScan(): Promise<TableRecord | undefined> {
+  async #nextOfScan(): Promise<TableSummary | undefined> {
     if (this.#scan === undefined) return undefined;
     try {
       const { done, value } = await this.#scan.next();
@@ -183,7 +184,7 @@ export class Maintenance {
         this.#activities.delete(id);
         return times;
       }
-      activity.table = table;
+      activity.see(table);
       const isFree = table.heldVersion === undefined && table.isDeclared === undefined;
       if (!isFree || isMaintenancePaused(table) || !(await owns(table))) return times;
       activity.nextCheck = (activity.commits ?? 0) + limits.checkCommits;
@@ -257,7 +258,7 @@ export class Maintenance {
   }
 
   /** The version that readers keep, and that an undo restores, is not the latest: it would count as old. */
-  async #requireNotHeld({ id }: TableRecord): Promise<void> {
+  async #requireNotHeld({ id }: ActiveTable): Promise<void> {
     const table = await this.#parts.catalog.tables.findById(id);
     if (table?.heldVersion === undefined) return;
     const message = 'A long write or a batch changes the table, or has failed and has not been rolled back yet.';
@@ -266,7 +267,7 @@ export class Maintenance {
   }
 
   /** Of versions that are gone. What is left is removed after the next run, and shown to no one meanwhile. */
-  async #removeMetadata(table: TableRecord): Promise<void> {
+  async #removeMetadata(table: ActiveTable): Promise<void> {
     const { engine, catalog } = this.#parts;
     try {
       const described = await catalog.versionMetadata.listVersions(table.id);
@@ -282,7 +283,7 @@ export class Maintenance {
     }
   }
 
-  async #recordVersion(table: TableRecord, version: number): Promise<void> {
+  async #recordVersion(table: ActiveTable, version: number): Promise<void> {
     const { journal, heads } = this.#parts.catalog;
     const commit = { operation: 'maintain_table', caller: OWN_NAME, requestId: OWN_NAME, version };
     try {
@@ -297,7 +298,7 @@ export class Maintenance {
   }
 
   /** A table that was dropped during its maintenance is no failure, nor is one that another node has taken over. */
-  async #reportUnlessGone(cause: unknown, { id }: TableRecord): Promise<void> {
+  async #reportUnlessGone(cause: unknown, { id }: ActiveTable): Promise<void> {
     if (cause instanceof NotOwner) return;
     // A catalog that cannot answer does not hide the failure.
     const exists = await this.#parts.catalog.tables.has(id).catch(() => true);

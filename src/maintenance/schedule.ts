@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { MaintenanceLimits } from '../model/limits.ts';
-import type { TableRecord } from '../model/table.ts';
+import type { TableSummary } from '../model/table.ts';
 
 interface ScheduleParts {
   readonly limits: MaintenanceLimits;
@@ -76,9 +76,9 @@ export class Schedule {
 const PAGE_TABLES = 100;
 
 /** All tables of all databases, read page by page as the caller advances. */
-export async function* walkTables(catalog: Pick<Catalog, 'databases' | 'tables'>): AsyncGenerator<TableRecord> {
+export async function* walkTables(catalog: Pick<Catalog, 'databases' | 'tables'>): AsyncGenerator<TableSummary> {
   for (const { id: databaseId } of await catalog.databases.list()) {
-    let page: readonly TableRecord[] = [];
+    let page: readonly TableSummary[] = [];
     do {
       const last = page.at(-1);
       const after = last === undefined ? {} : { after: last.path };

@@ -1,4 +1,4 @@
-import type { TableRecord } from '../model/table.ts';
+import type { ActiveTable, TableRecord } from '../model/table.ts';
 import type { TimedOptimization } from '../writes/writes.ts';
 
 /** Why a table needs maintenance. */
@@ -18,8 +18,8 @@ export interface MaintenanceRun extends TimedOptimization {
 
 /** What has happened to a table since the service started; in memory only. */
 export class TableActivity {
-  /** As last seen; its name and properties may have changed. */
-  table: TableRecord;
+  /** As last seen; its name may have changed. */
+  table: ActiveTable;
   /** Since the last run; `undefined` for a table that was last written before the start of the service. */
   commits: number | undefined;
   lastCommitAt = 0;
@@ -39,7 +39,15 @@ export class TableActivity {
   /** When old versions are checked again, because some were too young. */
   historyAt: number | undefined;
 
-  constructor(table: TableRecord) {
-    this.table = table;
+  constructor(table: ActiveTable) {
+    this.table = withoutProperties(table);
   }
+
+  see(table: ActiveTable): void {
+    this.table = withoutProperties(table);
+  }
+}
+
+function withoutProperties({ properties: _unused, ...table }: ActiveTable & Partial<TableRecord>): ActiveTable {
+  return table;
 }

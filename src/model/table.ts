@@ -53,6 +53,12 @@ export interface TableRecord {
   readonly isDeclared?: true;
 }
 
+/** For what keeps many tables in memory: properties can be large. */
+export type ActiveTable = Omit<TableRecord, 'properties'>;
+
+/** What a listing has of a table. */
+export type TableSummary = Omit<ActiveTable, 'createdBy' | 'tunings'>;
+
 export interface TableState {
   readonly location: TableLocation;
   readonly branch: string | undefined;
@@ -65,7 +71,7 @@ export interface TableState {
 export type StateRequest = Partial<Pick<TableState, 'branch' | 'version'>>;
 
 /** The requested state; by default the latest version, or the one that readers keep while a write takes several commits. */
-export function toTableState(table: TableRecord, request: StateRequest): TableState {
+export function toTableState(table: TableSummary, request: StateRequest): TableState {
   const branch = request.branch === MAIN_BRANCH ? undefined : request.branch;
   const held = branch === table.heldBranch ? table.heldVersion : undefined;
   const version = request.version ?? held;

@@ -5,7 +5,7 @@ import { ServiceError } from '../errors/service-error.ts';
 import { SIZE_LIMITS, limitsSize } from '../model/access.ts';
 import type { Caller, Quota, SizeLimit } from '../model/access.ts';
 import type { TablePath } from '../model/identifier.ts';
-import type { Database, TableRecord } from '../model/table.ts';
+import type { Database, TableRecord, TableSummary } from '../model/table.ts';
 import { SerialRuns } from '../model/time/serial-runs.ts';
 import { formatCount } from '../model/value-text.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -126,7 +126,7 @@ export class SizeQuotas {
   }
 
   /** After a commit that no request made, such as a compaction. */
-  async refresh({ id, databaseId, path }: TableRecord): Promise<void> {
+  async refresh({ id, databaseId, path }: Pick<TableRecord, 'id' | 'databaseId' | 'path'>): Promise<void> {
     const { sizes, tables } = this.#parts.catalog;
     if ((await sizes.find(id)) === undefined) return;
     const table = await tables.find(databaseId, path);
@@ -210,7 +210,7 @@ export class SizeQuotas {
   }
 
   /** The latest version in the storage: the one that the request found may be older than what it has written. */
-  async #measure({ id, location }: TableRecord, onStored?: () => void): Promise<void> {
+  async #measure({ id, location }: TableSummary, onStored?: () => void): Promise<void> {
     const { catalog, engine } = this.#parts;
     await this.#measurements.run(id, async () => {
       const { version, ...size } = await engine.versions.size({ location, branch: undefined, version: undefined });

@@ -6,7 +6,7 @@ import { isVectorIndexType } from '../model/index-spec.ts';
 import type { IndexDescription } from '../model/index-spec.ts';
 import { formatPath } from '../model/identifier.ts';
 import type { IndexLimits } from '../model/limits.ts';
-import type { TableRecord } from '../model/table.ts';
+import type { ActiveTable, TableRecord } from '../model/table.ts';
 import { TUNED_SHARES, chooseMeasured, findTuning, toRecallGoal, withMargin } from '../model/tuning/search-tuning.ts';
 import type { IndexTuning, MeasuredSearch, SearchSettings, TunedClass } from '../model/tuning/search-tuning.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
@@ -57,7 +57,7 @@ export class Tuner {
   }
 
   /** A failure is reported and changes nothing: the index serves searches all the same. A dropped table is none. */
-  async tune(table: TableRecord, request: TuneRequest): Promise<IndexTuning | undefined> {
+  async tune(table: ActiveTable, request: TuneRequest): Promise<IndexTuning | undefined> {
     const { catalog, telemetry, limits } = this.#parts;
     try {
       const tuning = limits.tuningSeconds === 0 ? undefined : await this.#measure(table, request);
@@ -91,7 +91,7 @@ export class Tuner {
   }
 
   /** For after maintenance: the indexes that were never measured, or whose table has changed much since. */
-  async tuneChanged(table: TableRecord, buildMilliseconds: number): Promise<void> {
+  async tuneChanged(table: ActiveTable, buildMilliseconds: number): Promise<void> {
     const tunings = await this.forgetOutdated(table);
     if (this.#parts.limits.tuningSeconds === 0) return;
     const indexes = await this.#parts.engine.indexes.list({ ...table, branch: undefined, version: undefined });
@@ -149,7 +149,7 @@ export class Tuner {
     if (exists) telemetry.emit({ kind: 'background-failed', task: 'index tuning', cause });
   }
 
-  async #measure(table: TableRecord, request: TuneRequest): Promise<IndexTuning | undefined> {
+  async #measure(table: ActiveTable, request: TuneRequest): Promise<IndexTuning | undefined> {
     const { engine, limits, now } = this.#parts;
     const { index, branch, buildMilliseconds } = request;
     const startedAt = performance.now();

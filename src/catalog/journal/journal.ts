@@ -1,7 +1,7 @@
 import type { SelectQueryBuilder } from 'kysely';
 import type { JournalLimits } from '../../model/limits.ts';
 import { isObjectRoot } from '../../model/table.ts';
-import type { TableRecord, VersionMetadata } from '../../model/table.ts';
+import type { TableSummary, VersionMetadata } from '../../model/table.ts';
 import type { CatalogContext } from '../context.ts';
 import type { CatalogTables, JournalRow } from '../schema/rows.ts';
 import { eachPart } from '../store.ts';
@@ -31,7 +31,7 @@ export interface BeginOptions {
 }
 
 export interface NewCommit {
-  readonly table: TableRecord;
+  readonly table: TableSummary;
   readonly commit: CommitEntry;
   /** Added to the table's properties. */
   readonly properties?: Readonly<Record<string, string>> | undefined;

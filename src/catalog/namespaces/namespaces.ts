@@ -9,7 +9,7 @@ import { fromPathText, pathKey, rangeFrom, toPathText, toTablePath } from '../pa
 import type { Sql } from '../store.ts';
 import { removeRow } from '../tables/lifecycle.ts';
 import type { Removal } from '../tables/lifecycle.ts';
-import { toProperties } from '../tables/table-rows.ts';
+import { SUMMARY_COLUMNS, toProperties } from '../tables/table-rows.ts';
 import { findNamespaceRow, insertNamespace, requireNamespaceId } from './namespace-rows.ts';
 
 interface NamespaceRecord {
@@ -118,7 +118,10 @@ async function dropNamespace(
   const range = rangeFrom(path);
   if (range === undefined) throw new Error('The root namespace cannot be dropped.');
   // A table at the same path is beside the namespace, not in it.
-  const inside = sql.selectFrom('tables').selectAll().where('databaseId', '=', databaseId);
+  const inside = sql
+    .selectFrom('tables')
+    .select([...SUMMARY_COLUMNS, 'location'])
+    .where('databaseId', '=', databaseId);
   const tables = await inside.where('path', '>', range.from).where('path', '<', range.before).orderBy('path').execute();
   if (behavior === 'restrict' && (tables.length > 0 || (await hasChildren(sql, row.id)))) throw notEmpty(path);
   const committedAt = context.now();

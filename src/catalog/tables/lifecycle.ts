@@ -9,7 +9,7 @@ import { deleteHead } from '../nodes/heads.ts';
 import { deleteLease, isIdle } from '../nodes/leases.ts';
 import { requireNamespaceId } from '../namespaces/namespace-rows.ts';
 import { toPathText } from '../path-text.ts';
-import type { TableRow } from '../schema/rows.ts';
+import type { LocationRow, TableRow } from '../schema/rows.ts';
 import type { Sql } from '../store.ts';
 import { deleteRename, tableExists, toLocation, toTableRecord } from './table-rows.ts';
 
@@ -87,7 +87,11 @@ export async function requireRow(sql: Sql, { id, path }: TableRecord): Promise<T
 }
 
 /** Deletes a table and lists its data for deletion in the same transaction: a crash leaves both or neither. */
-export async function removeRow(sql: Sql, row: TableRow, { roots, now }: CatalogContext): Promise<Removal> {
+export async function removeRow(
+  sql: Sql,
+  row: LocationRow & Pick<TableRow, 'id'>,
+  { roots, now }: CatalogContext,
+): Promise<Removal> {
   const { id, placeKind, placeRoot, placeDirectory, enginePath, location } = row;
   const columns = { placeKind, placeRoot, placeDirectory, enginePath, location };
   await deleteTable(sql, id);

@@ -1,8 +1,8 @@
 import { sql as statement } from 'kysely';
-import type { TableRecord } from '../../model/table.ts';
+import type { TableSummary } from '../../model/table.ts';
 import type { CatalogContext } from '../context.ts';
 import type { Sql } from '../store.ts';
-import { toTableRecord } from './table-rows.ts';
+import { SUMMARY_COLUMNS, toTableSummary } from './table-rows.ts';
 
 /** Of the latest version of a table. */
 export interface StoredSize {
@@ -42,11 +42,11 @@ export function createSizeStore({ read, group, roots }: CatalogContext) {
     },
 
     /** By id, from the one after `after` on. */
-    async list(subject: string, { after = '', unmeasuredOnly, limit }: SizePage): Promise<readonly TableRecord[]> {
+    async list(subject: string, { after = '', unmeasuredOnly, limit }: SizePage): Promise<readonly TableSummary[]> {
       const rows = await read(async (sql) =>
         sql
           .selectFrom('tables')
-          .selectAll()
+          .select(SUMMARY_COLUMNS)
           .where(ownedBy(subject))
           .where('id', '>', after)
           .where('state', '=', 'published')
@@ -55,7 +55,7 @@ export function createSizeStore({ read, group, roots }: CatalogContext) {
           .limit(limit)
           .execute(),
       );
-      return rows.map((row) => toTableRecord(row, roots));
+      return rows.map((row) => toTableSummary(row, roots));
     },
 
     async find(tableId: string): Promise<StoredSize | undefined> {

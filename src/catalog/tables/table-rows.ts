@@ -1,7 +1,7 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { formatPath, nameOf, quoteForMessage } from '../../model/identifier.ts';
 import type { TablePath } from '../../model/identifier.ts';
-import type { TableLocation, TableRecord } from '../../model/table.ts';
+import type { TableLocation, TableRecord, TableSummary } from '../../model/table.ts';
 import { locationUri } from '../../model/table.ts';
 import type { IndexTuning } from '../../model/tuning/search-tuning.ts';
 import { toPathText, toTablePath } from '../path-text.ts';
@@ -12,20 +12,46 @@ import type { Sql } from '../store.ts';
 
 export function toTableRecord(row: TableRow, roots: StorageRoots): TableRecord {
   return {
+    ...toTableSummary(row, roots),
+    properties: toProperties(row.properties),
+    createdBy: row.createdBy,
+    ...(row.tunings === null ? {} : { tunings: toTunings(row.tunings) }),
+  };
+}
+
+/**
+ * SQLite reads all of a row's properties to get at what is behind them: of these columns, that is only the held version and
+ * branch, which nearly all rows have as null.
+ */
+export const SUMMARY_COLUMNS = [
+  'id',
+  'databaseId',
+  'path',
+  'state',
+  'placeKind',
+  'placeRoot',
+  'placeDirectory',
+  'enginePath',
+  'heldVersion',
+  'heldBranch',
+] as const;
+
+export function toTableSummary(
+  row: Pick<TableRow, (typeof SUMMARY_COLUMNS)[number]>,
+  roots: StorageRoots,
+): TableSummary {
+  return {
     id: row.id,
     databaseId: row.databaseId,
     path: toTablePath(row.path),
     location: toLocation(row, roots),
-    properties: toProperties(row.properties),
-    createdBy: row.createdBy,
     heldVersion: row.heldVersion ?? undefined,
     ...(row.heldBranch === null ? {} : { heldBranch: row.heldBranch }),
-    ...(row.tunings === null ? {} : { tunings: toTunings(row.tunings) }),
     ...(row.state === 'declared' ? { isDeclared: true } : {}),
   };
 }
 
-export function toLocation(row: LocationRow, roots: StorageRoots): TableLocation {
+export function toLocation(row: Omit<LocationRow, 'location'>, roots: StorageRoots): TableLocation {
   const { placeKind: kind, placeDirectory: directory } = row;
   const root = roots.fromStored(row.placeRoot);
   if (kind === 'listed') return { kind, root, directory };

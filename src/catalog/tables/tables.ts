@@ -1,19 +1,26 @@
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
 import { isObjectRoot } from '../../model/table.ts';
-import type { TableRecord } from '../../model/table.ts';
+import type { TableRecord, TableSummary } from '../../model/table.ts';
 import type { IndexTuning } from '../../model/tuning/search-tuning.ts';
 import type { CatalogContext } from '../context.ts';
 import { createHeadStore } from '../nodes/heads.ts';
 import { requireNamespaceId } from '../namespaces/namespace-rows.ts';
 import { pathKey, rangeFrom, toPathText } from '../path-text.ts';
-import type { TableRow } from '../schema/rows.ts';
 import type { Sql } from '../store.ts';
 import { adoptTables } from './adoption.ts';
 import type { FoundTable } from './adoption.ts';
 import { createDeclarationStore } from './declarations.ts';
 import { createLifecycleStore } from './lifecycle.ts';
 import { createReservationStore } from './reservations.ts';
-import { findVisible, releaseVersion, saveTuning, toTableRecord, visibleTables } from './table-rows.ts';
+import {
+  SUMMARY_COLUMNS,
+  findVisible,
+  releaseVersion,
+  saveTuning,
+  toTableRecord,
+  toTableSummary,
+  visibleTables,
+} from './table-rows.ts';
 
 interface TablePage {
   readonly databaseId: string;
@@ -61,9 +68,9 @@ export function createTableStore(context: CatalogContext) {
     },
 
     /** Published and declared tables in the order of their paths, name by name, byte by byte. */
-    async list(page: TablePage): Promise<readonly TableRecord[]> {
+    async list(page: TablePage): Promise<readonly TableSummary[]> {
       const rows = await read(async (sql) => listRows(sql, page));
-      return rows.map((row) => toTableRecord(row, roots));
+      return rows.map((row) => toTableSummary(row, roots));
     },
 
     /** Tables of all databases with this property, after an id, in the order of ids. */
@@ -116,10 +123,11 @@ async function listMentioning(sql: Sql, property: string, { after, limit }: { af
   return mentioning.where('id', '>', after).orderBy('id').limit(limit).execute();
 }
 
-async function listRows(sql: Sql, page: TablePage): Promise<TableRow[]> {
+async function listRows(sql: Sql, page: TablePage) {
   const { databaseId, after, under = [], inside, paths, limit } = page;
   const range = rangeFrom(under);
-  let query = visibleTables(sql).where('databaseId', '=', databaseId);
+  let query = sql.selectFrom('tables').select(SUMMARY_COLUMNS);
+  query = query.where('databaseId', '=', databaseId).where('state', '!=', 'reserved');
   if (after !== undefined) query = query.where('path', '>', toPathText(after));
   if (range !== undefined) query = query.where('path', '>=', range.from).where('path', '<', range.before);
   if (paths !== undefined && paths.length > 0) query = query.where('path', 'in', paths.map(toPathText));

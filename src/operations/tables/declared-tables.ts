@@ -2,7 +2,7 @@ import type { Type } from 'typebox';
 import { ServiceError } from '../../errors/service-error.ts';
 import { guardTableProperties } from '../../guard/metadata.ts';
 import { isManaged, locationUri } from '../../model/table.ts';
-import type { TableRecord } from '../../model/table.ts';
+import type { TableRecord, TableSummary } from '../../model/table.ts';
 import { DeclareTableBody, DeclareTableReply } from '../../wire/tables.ts';
 import { defineNewTableOperation, json, objectReply } from '../operation.ts';
 import type { NewTableRequest, Operation, Reply, RequestFacts } from '../operation.ts';
@@ -86,44 +86,44 @@ async function undoDeclaration(request: RequestFacts, table: TableRecord, servic
   }
 }
 
-/** Whether a table is declared and has no data yet. */
-export async function isOnlyDeclared(table: TableRecord, services: Services): Promise<boolean> {
-  return (await checkDeclared(table, services)).isDeclared === true;
+type DeclaredParts = Pick<Services, 'engine'> & { readonly catalog: Pick<Services['catalog'], 'tables'> };
+
+/** A declared table whose data are found is an ordinary one from then on. */
+export async function checkDeclared(table: TableRecord, parts: DeclaredParts): Promise<TableRecord> {
+  const { isDeclared, ...published } = table;
+  return isDeclared === undefined || (await isOnlyDeclared(table, parts)) ? table : published;
 }
 
 /**
- * A declared table whose data are found is an ordinary one from then on. Refuses data that refer to files of others:
- * the writer of the data could read them through the server.
+ * Whether a table is declared and has no data yet. Refuses data that refer to files of others: the writer of the data
+ * could read them through the server.
  */
-export async function checkDeclared(
-  table: TableRecord,
-  { engine, catalog }: Pick<Services, 'engine'> & { readonly catalog: Pick<Services['catalog'], 'tables'> },
-): Promise<TableRecord> {
-  const { isDeclared, ...published } = table;
-  const { location } = table;
+export async function isOnlyDeclared(table: TableSummary, { engine, catalog }: DeclaredParts): Promise<boolean> {
+  const { id, location, isDeclared, heldVersion } = table;
+  if (isDeclared === undefined) return false;
   // Held at version 0: a batch is about to commit its first version.
-  if (isDeclared === undefined || table.heldVersion === 0 || !(await engine.lifecycle.hasData(location))) return table;
+  if (heldVersion === 0 || !(await engine.lifecycle.hasData(location))) return true;
   const { version } = await engine.describeTable({ location, branch: undefined, version: undefined });
   await engine.lifecycle.refuseForeignFiles(location, version);
-  await catalog.tables.promote(table.id);
-  return published;
+  await catalog.tables.promote(id);
+  return false;
 }
 
 /** Leaves out tables without data unless the caller wants them; the LanceDB client could not open them. */
 export async function filterDeclared(
   request: RequestFacts,
-  tables: readonly TableRecord[],
+  tables: readonly TableSummary[],
   services: Services,
-): Promise<readonly TableRecord[]> {
+): Promise<readonly TableSummary[]> {
   const isIncluded = readFlag(request.query, 'include_declared') ?? request.dialect === 'lance';
   if (isIncluded) return tables;
-  const shown: TableRecord[] = [];
+  const shown: TableSummary[] = [];
   for (const table of tables) if (await isReadable(table, services)) shown.push(table);
   return shown;
 }
 
 /** One table with data that are refused must not fail the list of all. */
-async function isReadable(table: TableRecord, services: Services): Promise<boolean> {
+async function isReadable(table: TableSummary, services: Services): Promise<boolean> {
   try {
     return !(await isOnlyDeclared(table, services));
   } catch (error) {

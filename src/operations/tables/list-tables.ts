@@ -9,7 +9,7 @@ import {
   toTablePath,
 } from '../../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
-import type { TableRecord } from '../../model/table.ts';
+import type { TableSummary } from '../../model/table.ts';
 import { ListTablesOfQuery, ListTablesQuery, ListTablesReply } from '../../wire/tables.ts';
 import { defineDatabaseOperation, defineNamespaceOperation, json, objectReply, toShownPath } from '../operation.ts';
 import type { DatabaseRequest, Reply, RequestFacts } from '../operation.ts';
@@ -67,8 +67,8 @@ async function findReadable(
   { caller, database, prefix }: DatabaseRequest,
   services: Services,
   { after, limit }: { readonly after: TablePath | undefined; readonly limit: number },
-): Promise<readonly TableRecord[]> {
-  const found: TableRecord[] = [];
+): Promise<readonly TableSummary[]> {
+  const found: TableSummary[] = [];
   for (const under of readableScopes(caller, database.name, prefix)) {
     if (found.length >= limit) break;
     const page = { databaseId: database.id, under, after, limit: limit - found.length };
@@ -110,7 +110,7 @@ async function listNames(request: RequestFacts, inside: NamespacePath, services:
   const start = token === undefined ? undefined : belowPrefix(inside, [token]);
   const paths = children === 'all' ? undefined : children.map((name) => belowPrefix(inside, [name]));
   const page = { databaseId: database.id, inside, paths };
-  const found = await collectPages<TableRecord>(limit + 1, async (last, wanted) =>
+  const found = await collectPages<TableSummary>(limit + 1, async (last, wanted) =>
     services.catalog.tables.list({ ...page, after: last?.path ?? start, limit: wanted }),
   );
   const { entries, page_token } = cutPage(found, limit, ({ path }) => nameOf(path));

@@ -27,17 +27,16 @@ test('a reserved table is not to be seen, a published one is', async (context) =
 
   const { transactionId } = await tables.publish(reservation, PUBLISH);
   assert.equal(await findState(catalog, database.id, path), 'published');
-  const table = {
+  const listed = {
     id: reservation.tableId,
     databaseId: database.id,
     path: ['orders'],
     location: reservation.location,
-    properties: { owner: 'sales' },
-    createdBy: 'key:k',
     heldVersion: undefined,
   };
+  const table = { ...listed, properties: { owner: 'sales' }, createdBy: 'key:k' };
   assert.deepEqual(await tables.find(database.id, path), table);
-  assert.deepEqual(await tables.list({ databaseId: database.id, limit: 10 }), [table]);
+  assert.deepEqual(await tables.list({ databaseId: database.id, limit: 10 }), [listed]);
   assert.deepEqual(await catalog.transactions.find(transactionId), {
     id: transactionId,
     databaseId: database.id,

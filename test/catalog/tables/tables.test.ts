@@ -69,6 +69,15 @@ test('pages of the tables with a property are full although others have similar 
   assert.deepEqual(names.toSorted(), ['view0', 'view1', 'view2']);
 });
 
+test('a listing has what it takes to find a table, and no properties, which can be large', async (context) => {
+  const { catalog, database } = await temporaryCatalog(context);
+  const { location, id } = await createTable(catalog, database.id, ['items'], { note: 'x'.repeat(1000) });
+  const entry = { id, databaseId: database.id, path: ['items'], location, heldVersion: undefined };
+  assert.deepEqual(await catalog.tables.list({ databaseId: database.id, limit: 2 }), [entry]);
+  const unmeasured = { unmeasuredOnly: true, limit: 2 };
+  assert.deepEqual(await catalog.sizes.list(`database:${database.id}`, unmeasured), [entry]);
+});
+
 test('a listing under a path has the tables at the path and below it, in order, and no others', async (context) => {
   const { catalog } = await temporaryCatalog(context);
   const property = fc.asyncProperty(distinctPaths, namePaths, fc.nat(), async (paths, other, pick) => {
