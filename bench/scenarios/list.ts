@@ -63,7 +63,7 @@ async function fillCatalog(data: string, names: readonly string[]): Promise<void
     waitMilliseconds: 5000,
     connectionsMax: 1,
     journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
-    cacheEntriesMax: 100,
+    cacheBytes: 1_000_000,
     now: Date.now,
   });
   try {

@@ -9,7 +9,6 @@ import { quoteForMessage } from '../model/identifier.ts';
 import { CredentialVending, openStorages } from '../storage/storages.ts';
 import type { ObjectSettings } from '../storage/storages.ts';
 
-const CACHE_ENTRIES_MAX = 10_000;
 export const WAIT_MILLISECONDS = 5_000;
 const CONNECTIONS_MAX = 8;
 
@@ -22,7 +21,7 @@ export async function openConfiguredCatalog(config: Config, nodeId?: string): Pr
     nodeId,
     waitMilliseconds: WAIT_MILLISECONDS,
     connectionsMax: CONNECTIONS_MAX,
-    cacheEntriesMax: CACHE_ENTRIES_MAX,
+    cacheBytes: config.catalog.cacheBytes,
     journal: config.limits.journal,
     now: Date.now,
   });

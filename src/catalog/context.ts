@@ -13,23 +13,23 @@ export interface ContextSettings {
   readonly storageRoot: string;
   /** Of this process, where several may serve: only tables whose lease it has are written. */
   readonly nodeId?: string | undefined;
-  /** For each kind of lookup. */
-  readonly cacheEntriesMax: number;
+  /** Of cached lookups, and as much of cached heads. */
+  readonly cacheBytes: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
 export type CatalogContext = ReturnType<typeof createContext>;
 
-export function createContext(store: CatalogStore, { storageRoot, cacheEntriesMax, nodeId, now }: ContextSettings) {
+export function createContext(store: CatalogStore, { storageRoot, cacheBytes, nodeId, now }: ContextSettings) {
   const { readChangeCounter, clock } = store;
   // With a counter a head is found for less than the check of a cache costs.
-  const heads = readChangeCounter === undefined ? new HeadCache(cacheEntriesMax) : undefined;
+  const heads = readChangeCounter === undefined ? new HeadCache(cacheBytes) : undefined;
   const caches = new LookupCaches({
     readChangeCounter: readChangeCounter?.bind(store),
     readChanges: async (lastChange) => store.read(async (sql) => readChanges(sql, lastChange)),
     heads,
-    entriesMax: cacheEntriesMax,
+    bytesMax: cacheBytes,
   });
   let transactions = 0;
   const commitListeners = new Set<() => void>();

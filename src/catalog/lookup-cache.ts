@@ -17,8 +17,8 @@ interface LookupCachesOptions {
   /** Costs more than the counter, so it is read second. */
   readonly readChanges: (lastChange: number) => Promise<Changes>;
   readonly heads: HeadCache | undefined;
-  /** Of each cache. */
-  readonly entriesMax: number;
+  /** Of all caches together, as estimated. */
+  readonly bytesMax: number;
 }
 
 /** Lookups of one request share a check that is not older than this: a request may wait for long before its last one. */
@@ -34,10 +34,13 @@ interface RequestScope {
   checkedAt: number;
 }
 
+type Cached = object | string | number;
+
 /** Caches that every lookup first compares with what other connections have committed. */
 export class LookupCaches {
   readonly #options: LookupCachesOptions;
-  readonly #caches: Pick<LRUCache<string, string>, 'clear' | 'size'>[] = [];
+  readonly #cache: LRUCache<string, Cached>;
+  #kinds = 0;
   readonly #requests = new AsyncLocalStorage<RequestScope>();
   #changeCounter: number | undefined;
   #generation: string | undefined;
@@ -51,13 +54,17 @@ export class LookupCaches {
 
   constructor(options: LookupCachesOptions) {
     this.#options = options;
+    // Not `max`: it allocates all entries in advance, and `clear` overwrites them all.
+    this.#cache = new LRUCache({
+      maxSize: options.bytesMax,
+      sizeCalculation: (value, key) => bytesOf(key) + bytesOf(value),
+    });
   }
 
   /** Keeps the most recently used results. Absence is not cached: requests for what does not exist would evict the rest. */
-  create<Value extends object | string | number>() {
-    // Not `max`: it allocates all entries in advance, and `clear` overwrites them all.
-    const cache = new LRUCache<string, Value>({ maxSize: this.#options.entriesMax, sizeCalculation: () => 1 });
-    this.#caches.push(cache);
+  create<Value extends Cached>() {
+    this.#kinds += 1;
+    const prefix = `${this.#kinds} `;
     return {
       /** A check that began after `since` is not repeated: for a request, the moment at which it arrived. */
       find: async (
@@ -66,16 +73,17 @@ export class LookupCaches {
         since = Infinity,
       ): Promise<Value | undefined> => {
         await this.#clearWhenChanged(since);
-        const cached = cache.get(key);
+        const cached = this.#cache.get(prefix + key);
         if (cached !== undefined) {
           this.#hits += 1;
-          return cached;
+          // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only this cache has keys with the prefix.
+          return cached as Value;
         }
         this.#misses += 1;
         const clearings = this.#clearings;
         const loaded = await load();
         // What was loaded before a change may arrive after the cache was cleared of it.
-        if (loaded !== undefined && clearings === this.#clearings) cache.set(key, loaded);
+        if (loaded !== undefined && clearings === this.#clearings) this.#cache.set(prefix + key, loaded);
         return loaded;
       },
     };
@@ -98,14 +106,13 @@ export class LookupCaches {
 
   /** Hits and misses since the start, and entries as of now. */
   counts(): { readonly entries: number; readonly hits: number; readonly misses: number } {
-    const entries = this.#caches.reduce((sum, { size }) => sum + size, 0);
-    return { entries, hits: this.#hits, misses: this.#misses };
+    return { entries: this.#cache.size, hits: this.#hits, misses: this.#misses };
   }
 
   /** For after a transaction of this process that may have changed what lookups have found: no counter shows it. */
   clear(): void {
     this.#clearings += 1;
-    for (const cache of this.#caches) cache.clear();
+    this.#cache.clear();
     this.#options.heads?.clear();
     this.#generation = undefined;
   }
@@ -153,13 +160,25 @@ export class LookupCaches {
   }
 }
 
+/** Each value and its place in what holds it. */
+const VALUE_BYTES = 32;
+
+/** At most: a text may need two bytes for each character. */
+function bytesOf(value: unknown): number {
+  if (typeof value === 'string') return VALUE_BYTES + 2 * value.length;
+  if (typeof value !== 'object' || value === null) return VALUE_BYTES;
+  return Object.entries(value).reduce((sum, [key, each]) => sum + bytesOf(key) + bytesOf(each), VALUE_BYTES);
+}
+
+const HEAD_BYTES = 128;
+
 /** Where heads are cached, their changes are read together with the check of all other lookups. */
 export class HeadCache {
   readonly #versions: LRUCache<string, number>;
   #lastChange = 0;
 
-  constructor(entriesMax: number) {
-    this.#versions = new LRUCache({ max: entriesMax });
+  constructor(bytesMax: number) {
+    this.#versions = new LRUCache({ maxSize: bytesMax, sizeCalculation: () => HEAD_BYTES });
   }
 
   /** Up to which all changes are known. */

@@ -2,7 +2,7 @@ import { availableParallelism } from 'node:os';
 import { INTEGRATION_LIMITS } from './limits/integration-limits.ts';
 import { DAY, GiB, HOUR, KiB, MiB, TiB, bytes, integer, seconds } from './limits/number-spec.ts';
 
-export { DAY, HOUR, KiB, bytes, integer, seconds } from './limits/number-spec.ts';
+export { DAY, HOUR, KiB, MiB, TiB, bytes, integer, seconds } from './limits/number-spec.ts';
 export type { NumberSpec } from './limits/number-spec.ts';
 
 /** Time for running commits and an orderly shutdown, after `http.drainSeconds`. */

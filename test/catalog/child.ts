@@ -89,7 +89,7 @@ const catalog = await openCatalog({
   waitMilliseconds: 30_000,
   connectionsMax: 2,
   journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
-  cacheEntriesMax: 100,
+  cacheBytes: 1_000_000,
   now: Date.now,
 });
 await COMMANDS[command]?.(catalog, args);

@@ -2,8 +2,9 @@ import assert from 'node:assert/strict';
 import { EventEmitter, once } from 'node:events';
 import { test } from 'node:test';
 import { LookupCaches } from '../../src/catalog/lookup-cache.ts';
+import { MiB } from '../../src/model/limits.ts';
 
-function source(entriesMax: number) {
+function source(bytesMax = MiB) {
   const state = { changeCounter: 0, generation: 'a', checks: 0, generationReads: 0, loads: [] as string[] };
   const caches = new LookupCaches({
     readChangeCounter: async () => {
@@ -15,7 +16,7 @@ function source(entriesMax: number) {
       return { generation: state.generation, heads: [], isComplete: true };
     },
     heads: undefined,
-    entriesMax,
+    bytesMax,
   });
   const cache = caches.create<string>();
   const find = async (key: string): Promise<string | undefined> =>
@@ -27,14 +28,14 @@ function source(entriesMax: number) {
 }
 
 test('loads a result once', async () => {
-  const { state, find } = source(10);
+  const { state, find } = source();
   assert.equal(await find('x'), 'value of x');
   assert.equal(await find('x'), 'value of x');
   assert.deepEqual(state.loads, ['x']);
 });
 
 test('reads the generation only when another connection has committed', async () => {
-  const { state, find } = source(10);
+  const { state, find } = source();
   await find('x');
   await find('x');
   assert.equal(state.generationReads, 1);
@@ -46,7 +47,7 @@ test('reads the generation only when another connection has committed', async ()
 });
 
 test('keeps results over a commit that leaves the generation', async () => {
-  const { state, find } = source(10);
+  const { state, find } = source();
   await find('x');
   state.changeCounter += 1;
   await turn();
@@ -55,7 +56,7 @@ test('keeps results over a commit that leaves the generation', async () => {
 });
 
 test('drops the results of all caches with a new generation', async () => {
-  const { state, caches, find } = source(10);
+  const { state, caches, find } = source();
   const other = caches.create<number>();
   let value = 1;
   assert.equal(await other.find('y', async () => value), 1);
@@ -69,20 +70,43 @@ test('drops the results of all caches with a new generation', async () => {
   assert.equal(await other.find('y', async () => value), 2);
 });
 
-test('drops the least recently used result past the bound', async () => {
-  const { state, find } = source(2);
-  for (const key of ['x', 'y', 'x', 'z', 'x', 'y']) await find(key);
-  assert.deepEqual(state.loads, ['x', 'y', 'z', 'y']);
+test('drops the least recently used results, of any kind, past the bytes that they may have together', async () => {
+  const { caches } = source(MiB);
+  const [texts, records] = [caches.create<string>(), caches.create<object>()];
+  const loads: string[] = [];
+  const text = 'x'.repeat(MiB / 5);
+  const load = async <Value>(kind: string, key: string, value: Value): Promise<Value> => {
+    loads.push(`${kind} ${key}`);
+    return value;
+  };
+  const findText = async (key: string) => texts.find(key, async () => load('text', key, text));
+  const findRecord = async (key: string) =>
+    records.find(key, async () => load('record', key, { properties: { [text]: ['', 1, null] } }));
+  assert.equal(await findText('a'), text);
+  await findRecord('a');
+  assert.equal(await findText('a'), text);
+  await findRecord('b');
+  await findText('a');
+  await findRecord('a');
+  assert.deepEqual(loads, ['text a', 'record a', 'record b', 'record a']);
+});
+
+test('does not keep a result that is larger than all of them may be', async () => {
+  const { caches, state, find } = source(MiB);
+  await find('x');
+  await caches.create<string>().find('large', async () => 'x'.repeat(MiB));
+  await find('x');
+  assert.deepEqual([state.loads, caches.counts().entries], [['x'], 1]);
 });
 
 test('does not keep absence', async () => {
-  const { cache } = source(10);
+  const { cache } = source();
   assert.equal(await cache.find('x', async () => undefined), undefined);
   assert.equal(await cache.find('x', async () => 'there'), 'there');
 });
 
 test('does not keep what was loaded before a change and arrives after it', async () => {
-  const { state, cache, find } = source(10);
+  const { state, cache, find } = source();
   const arrival = new EventEmitter();
   const early = cache.find('x', async () => {
     await once(arrival, 'old');
@@ -99,7 +123,7 @@ test('does not keep what was loaded before a change and arrives after it', async
 });
 
 test('lookups that overlap the reading of a new generation do not use old results', async () => {
-  const { state, cache } = source(10);
+  const { state, cache } = source();
   await cache.find('x', async () => 'old');
   state.generation = 'b';
   state.changeCounter += 1;
@@ -109,7 +133,7 @@ test('lookups that overlap the reading of a new generation do not use old result
 });
 
 test('lookups that follow one another without waiting share one check', async () => {
-  const { state, find } = source(10);
+  const { state, find } = source();
   await find('x');
   await find('y');
   await find('x');
@@ -120,7 +144,7 @@ test('lookups that follow one another without waiting share one check', async ()
 });
 
 test('clears the caches after a transaction of this process, within the same turn too', async () => {
-  const { state, caches, find } = source(10);
+  const { state, caches, find } = source();
   await find('x');
   caches.clear();
   await find('x');
@@ -128,7 +152,7 @@ test('clears the caches after a transaction of this process, within the same tur
 });
 
 test('does not keep what was loaded before a transaction of this process and arrives after it', async () => {
-  const { caches, cache, find } = source(10);
+  const { caches, cache, find } = source();
   const arrival = new EventEmitter();
   const early = cache.find('x', async () => {
     await once(arrival, 'old');
@@ -142,7 +166,7 @@ test('does not keep what was loaded before a transaction of this process and arr
 });
 
 test('notices a commit of another process that came before one of this process', async () => {
-  const { state, caches, cache } = source(10);
+  const { state, caches, cache } = source();
   await cache.find('x', async () => 'old');
   caches.clear();
   await cache.find('x', async () => 'own');
@@ -155,7 +179,7 @@ test('notices a commit of another process that came before one of this process',
 });
 
 test('keeps nothing of a lookup that failed', async () => {
-  const { cache } = source(10);
+  const { cache } = source();
   await assert.rejects(
     cache.find('x', async () => {
       throw new Error('away');

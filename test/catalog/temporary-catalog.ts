@@ -51,7 +51,7 @@ async function openWith(
     storageRoot: '/roots',
     connectionsMax: 4,
     journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
-    cacheEntriesMax: 100,
+    cacheBytes: 1_000_000,
     now: () => NOW,
   });
   context.after(async () => catalog.close());

@@ -65,7 +65,7 @@ test('needs nothing to be told', () => {
     allowedCallerOptions: [],
   });
   assert.equal(config.catalogFile, '/srv/data/tiltyard.db');
-  assert.deepEqual(config.catalog, { url: undefined });
+  assert.deepEqual(config.catalog, { url: undefined, cacheBytes: 67_108_864 });
   assert.deepEqual(config.node, { url: undefined, secret: undefined, leaseSeconds: 5, forwardsMax: 256 });
   assert.deepEqual(config.log, { level: 'info', format: 'auto' });
   assert.equal(config.watchdogSeconds, 10);
@@ -293,7 +293,7 @@ const NODE = {
 test('takes the settings of one of several nodes', () => {
   const argv = ['--node-lease-seconds=2.5', '--node-forwards-max=8', '--storage-poll-seconds=0.5'];
   const { catalog, node, storage } = configOf({ env: NODE, argv });
-  assert.deepEqual(catalog, { url: CATALOG_URL });
+  assert.deepEqual(catalog, { url: CATALOG_URL, cacheBytes: 67_108_864 });
   assert.deepEqual(node, {
     url: 'https://node-1.example.com:2333/lance',
     secret: KEY,

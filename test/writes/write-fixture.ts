@@ -75,7 +75,7 @@ export async function openWriteFixture(test: Owner, settings: WriteFixtureSettin
     storageRoot: folder,
     waitMilliseconds: 30_000,
     connectionsMax: 2,
-    cacheEntriesMax: 100,
+    cacheBytes: 1_000_000,
     journal: limits.journal,
     now,
   });

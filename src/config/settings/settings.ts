@@ -1,4 +1,4 @@
-import { DAY, HOUR, KiB, LIMITS, bytes, integer, seconds } from '../../model/limits.ts';
+import { DAY, HOUR, KiB, LIMITS, MiB, TiB, bytes, integer, seconds } from '../../model/limits.ts';
 import { readIssuers, showIssuer } from './issuers.ts';
 import { boolean, choice, json, list, number, options, path, secret, text } from './setting-types.ts';
 import type { Setting } from './setting-types.ts';
@@ -116,6 +116,13 @@ export const SERVICE_SETTINGS = {
   'catalog.url': secret(
     'PostgreSQL database of the catalog, in place of catalogFile: postgres://USER:PASSWORD@HOST:PORT/DATABASE.',
     Rule.readCatalogUrl,
+  ),
+  'catalog.cacheBytes': number(
+    bytes(
+      64 * MiB,
+      [MiB, TiB],
+      'Memory for cached lookups in the catalog, such as tables with their properties, and keys.',
+    ),
   ),
   'node.url': text({
     default: undefined,

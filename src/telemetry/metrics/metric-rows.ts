@@ -196,7 +196,10 @@ export const READINGS = {
     'Orphaned queries: still running after a timeout or after the client disconnected.',
   ),
   sharedQueries: counter('tiltyard_shared_queries_total', 'Queries that ran as one with similar ones.'),
-  lookupEntries: gauge('tiltyard_lookup_cache_entries', 'Catalog lookups that are cached.'),
+  lookupEntries: gauge(
+    'tiltyard_lookup_cache_entries',
+    'Catalog lookups that are cached; the limit of their memory is catalog.cacheBytes.',
+  ),
   lookups: counter(
     'tiltyard_lookups_total',
     'Catalog lookups served from the cache (hit) or read from the catalog (miss).',

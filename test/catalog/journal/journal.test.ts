@@ -26,7 +26,7 @@ async function openJournal(t: TestContext) {
       storageRoot: '/nowhere',
       waitMilliseconds: 1000,
       connectionsMax: 2,
-      cacheEntriesMax: 10,
+      cacheBytes: 1_000_000,
       journal: LIMITS,
       now: () => clock.now,
     });

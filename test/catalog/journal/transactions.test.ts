@@ -47,7 +47,7 @@ test('the feed stays in order when the clock goes back', async (context) => {
     waitMilliseconds: 30_000,
     connectionsMax: 2,
     journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
-    cacheEntriesMax: 10,
+    cacheBytes: 1_000_000,
     now: () => 1000,
   });
   context.after(async () => past.close());

@@ -22,7 +22,7 @@ async function openNodes(context: TestContext) {
       waitMilliseconds: 30_000,
       connectionsMax: 4,
       journal: { windowSeconds: 60, keySeconds: 86_400, keysMax: 1000 },
-      cacheEntriesMax: 100,
+      cacheBytes: 1_000_000,
       now: Date.now,
     });
     context.after(async () => catalog.close());
