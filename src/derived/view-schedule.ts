@@ -1,3 +1,4 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import type { Catalog } from '../catalog/catalog.ts';
 import type { Engine } from '../engine/engine.ts';
 import { VIEW_PROPERTY, readViewDefinition, readViewState } from '../model/derived/view.ts';
@@ -20,8 +21,8 @@ export interface ViewScheduleParts {
 }
 
 const FAILED_MILLISECONDS = 60_000;
-/** Views that are looked at in one go. */
-const POLLED_MAX = 1000;
+/** Pages of views that are looked at in one go. */
+const PAGES_MAX = 16;
 
 /**
  * Refreshes views that are due. Every node looks at all of them in turns, and starts those whose tables it writes; a view
@@ -56,13 +57,14 @@ export class ViewSchedule {
     // Also of views that were dropped.
     for (const [id, time] of this.#notBefore) if (time <= now()) this.#notBefore.delete(id);
     try {
-      const views = await catalog.tables.listWithProperty(VIEW_PROPERTY, {
-        after: this.#after,
-        limit: POLLED_MAX,
-      });
-      // The next time goes on behind these, and then begins again.
-      this.#after = views.length < POLLED_MAX ? '' : (views.at(-1)?.id ?? '');
-      for (const view of views) await this.#refreshIfDue(view).catch((cause: unknown) => this.#failed(view, cause));
+      for (let pages = 0; pages < PAGES_MAX; pages += 1) {
+        const { tables, next } = await catalog.tables.listWithProperty(VIEW_PROPERTY, { after: this.#after });
+        // The next time goes on behind these, and then begins again.
+        this.#after = next ?? '';
+        for (const view of tables) await this.#refreshIfDue(view).catch((cause: unknown) => this.#failed(view, cause));
+        if (next === undefined) break;
+        await nextTurn();
+      }
     } catch (cause) {
       telemetry.emit({ kind: 'background-failed', task: 'looking for views to refresh', cause });
     } finally {

@@ -1,3 +1,4 @@
+import { sql as statement } from 'kysely';
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
 import { isObjectRoot } from '../../model/table.ts';
 import type { TableRecord, TableSummary } from '../../model/table.ts';
@@ -5,7 +6,7 @@ import type { IndexTuning } from '../../model/tuning/search-tuning.ts';
 import type { CatalogContext } from '../context.ts';
 import { createHeadStore } from '../nodes/heads.ts';
 import { requireNamespaceId } from '../namespaces/namespace-rows.ts';
-import { pathKey, rangeFrom, toPathText } from '../path-text.ts';
+import { pathKey, rangeFrom, toPathText, toTablePath } from '../path-text.ts';
 import type { Sql } from '../store.ts';
 import { adoptTables } from './adoption.ts';
 import type { FoundTable } from './adoption.ts';
@@ -32,6 +33,18 @@ interface TablePage {
   readonly inside?: NamespacePath;
   readonly paths?: readonly TablePath[] | undefined;
   readonly limit: number;
+}
+
+interface PropertyPage {
+  /** By default, of all databases. */
+  readonly databaseId?: string | undefined;
+  /** The `next` of the page before. */
+  readonly after?: string | undefined;
+}
+
+interface TablesWithProperty {
+  readonly tables: readonly TableRecord[];
+  readonly next: string | undefined;
 }
 
 export function createTableStore(context: CatalogContext) {
@@ -67,24 +80,30 @@ export function createTableStore(context: CatalogContext) {
       return row !== undefined;
     },
 
+    /** As it is now, without the properties. */
+    async findPath(tableId: string): Promise<TablePath | undefined> {
+      const row = await read(async (sql) =>
+        sql
+          .selectFrom('tables')
+          .select('path')
+          .where('id', '=', tableId)
+          .where('state', '!=', 'reserved')
+          .executeTakeFirst(),
+      );
+      return row && toTablePath(row.path);
+    },
+
     /** Published and declared tables in the order of their paths, name by name, byte by byte. */
     async list(page: TablePage): Promise<readonly TableSummary[]> {
       const rows = await read(async (sql) => listRows(sql, page));
       return rows.map((row) => toTableSummary(row, roots));
     },
 
-    /** Tables of all databases with this property, after an id, in the order of ids. */
-    async listWithProperty(name: string, { after = '', limit }: { readonly after?: string; readonly limit: number }) {
-      const found: TableRecord[] = [];
-      let last = after;
-      for (;;) {
-        const page = { after: last, limit };
-        const rows = await read(async (sql) => listMentioning(sql, name, page));
-        const tables = rows.map((row) => toTableRecord(row, roots));
-        found.push(...tables.filter(({ properties }) => properties[name] !== undefined));
-        if (rows.length < limit || found.length >= limit) return found.slice(0, limit);
-        last = rows.at(-1)?.id ?? last;
-      }
+    /** Tables with this property, in the order of ids. A page may have none of them: the last one has no `next`. */
+    async listWithProperty(name: string, page: PropertyPage): Promise<TablesWithProperty> {
+      const { rows, next } = await read(async (sql) => listMentioning(sql, name, page));
+      const tables = rows.map((row) => toTableRecord(row, roots));
+      return { tables: tables.filter(({ properties }) => properties[name] !== undefined), next };
     },
 
     /** Readers see the latest version again. */
@@ -117,10 +136,31 @@ export function createTableStore(context: CatalogContext) {
   };
 }
 
+/** Of the tables whose properties are read for one page. */
+const PAGE_TABLES = 1000;
+const PAGE_BYTES = 4 * 1024 * 1024;
+
 /** Also tables with a property whose name only contains this one. */
-async function listMentioning(sql: Sql, property: string, { after, limit }: { after: string; limit: number }) {
-  const mentioning = visibleTables(sql).where('properties', 'like', `%${JSON.stringify(property)}:%`);
-  return mentioning.where('id', '>', after).orderBy('id').limit(limit).execute();
+async function listMentioning(sql: Sql, property: string, { databaseId, after = '' }: PropertyPage) {
+  // Known without reading the properties.
+  const bytes = statement<number>`octet_length(properties)`;
+  let tables = sql.selectFrom('tables').where('state', '!=', 'reserved').where('id', '>', after);
+  if (databaseId !== undefined) tables = tables.where('databaseId', '=', databaseId);
+  const sized = tables.where(bytes, '>', '{}'.length).select(['id', bytes.as('bytes')]);
+  const sizes = await sized.orderBy('id').limit(PAGE_TABLES).execute();
+  const count = countFitting(sizes);
+  const last = sizes[count - 1]?.id;
+  if (last === undefined) return { rows: [], next: undefined };
+  const mentioning = tables.selectAll().where('properties', 'like', `%${JSON.stringify(property)}:%`);
+  const rows = await mentioning.where('id', '<=', last).orderBy('id').execute();
+  return { rows, next: count < sizes.length || count === PAGE_TABLES ? last : undefined };
+}
+
+/** At least one. */
+function countFitting(sizes: readonly { readonly bytes: number }[]): number {
+  let sum = 0;
+  const end = sizes.findIndex(({ bytes }, index) => (sum += bytes) > PAGE_BYTES && index > 0);
+  return end === -1 ? sizes.length : end;
 }
 
 async function listRows(sql: Sql, page: TablePage) {

@@ -1,8 +1,9 @@
+import { setImmediate as nextTurn } from 'node:timers/promises';
 import { checkColumnName } from '../../arrow/schema/schema-rules.ts';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
 import { isPermitted } from '../../model/access.ts';
 import { VIEW_PROPERTY, readViewDefinition, readViewState } from '../../model/derived/view.ts';
-import type { ViewDefinition } from '../../model/derived/view.ts';
+import type { ViewDefinition, ViewState } from '../../model/derived/view.ts';
 import { belowPrefix, formatPath, isWithin, nameOf, namespaceOf, quoteForMessage } from '../../model/identifier.ts';
 import { notPermitted, tableNotFound } from '../../model/refusals.ts';
 import type { TableRecord } from '../../model/table.ts';
@@ -26,7 +27,7 @@ import {
 } from '../operation.ts';
 import type { RequestFacts } from '../operation.ts';
 import type { Services } from '../services.ts';
-import { collectPages, cutPage, readIdToken, readLimit } from '../shared/pages.ts';
+import { cutPage, readIdToken, readLimit } from '../shared/pages.ts';
 import { toTableState } from '../shared/table-state.ts';
 import { checkDeclared } from '../tables/declared-tables.ts';
 import { dropTable } from '../tables/drop-table.ts';
@@ -115,7 +116,7 @@ export const describeMaterializedView = defineTableOperation({
     const source = found && mayRead(request, found.path) ? found : undefined;
     const latest = source && (await services.engine.describeTable(toTableState(source, {})));
     return objectReply<typeof DescribeViewReply>({
-      ...toSummary(request, table, { definition, source: found }),
+      ...toSummary(request, toListedView(table), found?.path),
       filter: definition.filter,
       columns: Object.fromEntries(definition.columns),
       limit: definition.limit,
@@ -155,15 +156,18 @@ export const listMaterializedViews = defineNamespaceOperation({
     // LanceDB's client takes names, and so only of views in the namespace itself.
     const depth = dialect === 'lancedb' ? namespace.length + 1 : Infinity;
     const isListed = (path: readonly string[]): boolean => path.length <= depth && isWithin(path, namespace);
-    const found = await collectPages<TableRecord>(
-      size + 1,
-      async (last, limit) =>
-        services.catalog.tables.listWithProperty(VIEW_PROPERTY, {
-          after: last?.id ?? readIdToken(query['page_token']) ?? '',
-          limit,
-        }),
-      ({ databaseId, path }) => databaseId === database.id && isListed(path) && mayRead(request, path),
-    );
+    const found: ListedView[] = [];
+    for (let next = readIdToken(query['page_token']) ?? ''; found.length <= size;) {
+      const page = await services.catalog.tables.listWithProperty(VIEW_PROPERTY, {
+        databaseId: database.id,
+        after: next,
+      });
+      const visible = page.tables.filter(({ path }) => isListed(path) && mayRead(request, path));
+      found.push(...visible.map(toListedView));
+      if (page.next === undefined) break;
+      next = page.next;
+      await nextTurn();
+    }
     const { entries, page_token } = cutPage(found, size, ({ id }) => id);
     if (dialect === 'lancedb') {
       const names = entries.map(({ path }) => nameOf(path));
@@ -171,9 +175,7 @@ export const listMaterializedViews = defineNamespaceOperation({
     }
     const views: ReturnType<typeof toSummary>[] = [];
     for (const view of entries) {
-      const definition = requireView(view);
-      const source = await services.catalog.tables.findById(definition.sourceId);
-      views.push(toSummary(request, view, { definition, source }));
+      views.push(toSummary(request, view, await services.catalog.tables.findPath(view.definition.sourceId)));
     }
     return objectReply<typeof ListViewsReply>({ views, page_token });
   },
@@ -248,17 +250,23 @@ function sourceDropped(request: RequestFacts, { source }: ViewDefinition): Servi
   });
 }
 
-interface DefinedView {
-  readonly definition: ViewDefinition;
-  /** `undefined` when it was dropped. */
-  readonly source: TableRecord | undefined;
+/** Of a view, which may have large properties and expressions. */
+interface ListedView extends Pick<TableRecord, 'id' | 'path'> {
+  readonly definition: Pick<ViewDefinition, 'sourceId' | 'source' | 'refresh'>;
+  readonly state: ViewState | undefined;
 }
 
-/** Those who may not read the source do not see that it was renamed. */
-function toSummary(request: RequestFacts, view: TableRecord, { definition, source }: DefinedView) {
+function toListedView(view: TableRecord): ListedView {
+  const { id, path } = view;
+  const { sourceId, source, refresh } = requireView(view);
+  return { id, path, definition: { sourceId, source, refresh }, state: readViewState(view) };
+}
+
+/** `source` is its present path, unless it was dropped. Those who may not read the source do not see that it was renamed. */
+function toSummary(request: RequestFacts, view: ListedView, source: TableRecord['path'] | undefined) {
+  const { definition, state } = view;
   const { refresh } = definition;
-  const state = readViewState(view);
-  const path = source !== undefined && mayRead(request, source.path) ? source.path : definition.source;
+  const path = source !== undefined && mayRead(request, source) ? source : definition.source;
   const [id, shown] = [toShownPath(request, view.path), toShown(request, path)];
   return {
     id,

@@ -55,18 +55,48 @@ test('pages of every size together are all tables in order', async (context) => 
   await fc.assert(property, { numRuns: 60 });
 });
 
-test('pages of the tables with a property are full although others have similar ones', async (context) => {
+async function listViews(catalog: Catalog, databaseId?: string): Promise<readonly (readonly string[])[]> {
+  const pages: string[][] = [];
+  let next: string | undefined = '';
+  while (next !== undefined) {
+    const page: Awaited<ReturnType<Catalog['tables']['listWithProperty']>> = await catalog.tables.listWithProperty(
+      'tiltyard.view',
+      { databaseId, after: next },
+    );
+    pages.push(page.tables.map(({ path }) => path.join()));
+    next = page.next;
+  }
+  return pages;
+}
+
+test('the tables with a property are listed without others that have similar ones', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const create = async (name: string, key: string) => createTable(catalog, database.id, [name], { [key]: 'x' });
   for (let round = 0; round < 3; round++) {
     for (const key of ['x"tiltyard.view', 'Tiltyard.View', 'tiltyard.view.state']) await create(`${round}${key}`, key);
     await create(`view${round}`, 'tiltyard.view');
   }
-  const first = await catalog.tables.listWithProperty('tiltyard.view', { limit: 2 });
-  const rest = await catalog.tables.listWithProperty('tiltyard.view', { after: first.at(-1)?.id ?? '', limit: 2 });
-  assert.deepEqual([first.length, rest.length], [2, 1]);
-  const names = [...first, ...rest].map(({ path }) => path.join());
-  assert.deepEqual(names.toSorted(), ['view0', 'view1', 'view2']);
+  const other = await newDatabase(catalog);
+  await createTable(catalog, other, ['other'], { 'tiltyard.view': 'x' });
+  assert.deepEqual((await listViews(catalog)).flat().toSorted(), ['other', 'view0', 'view1', 'view2']);
+  assert.deepEqual((await listViews(catalog, other)).flat(), ['other']);
+});
+
+test('a page of the tables with a property reads few properties when they are large, and many when they are not', async (context) => {
+  const { catalog, database } = await temporaryCatalog(context);
+  const create = async (name: string, properties: Record<string, string>): Promise<void> =>
+    void (await createTable(catalog, database.id, [name], properties));
+  for (const name of ['a', 'b', 'c', 'd']) await create(name, { 'tiltyard.view': 'x', note: 'é'.repeat(1_500_000) });
+  await create('plain', { note: 'x'.repeat(3_000_000) });
+  const pages = await listViews(catalog);
+  assert.deepEqual(pages.flat().toSorted(), ['a', 'b', 'c', 'd']);
+  assert.ok(pages.every((page) => page.length <= 1));
+  const other = await newDatabase(catalog);
+  for (let at = 0; at < 20; at += 1) await createTable(catalog, other, [`${at}`], { 'tiltyard.view': 'x' });
+  assert.deepEqual(
+    (await listViews(catalog, other)).map(({ length }) => length),
+    [20],
+  );
 });
 
 test('a listing has what it takes to find a table, and no properties, which can be large', async (context) => {
