@@ -33,7 +33,7 @@ export function fitIndex({ spec, column }: IndexRequest, schema: Schema, rows: n
   if (spec.type === 'FM' && isJson(field)) {
     throw invalidInput(
       `The column ${quotePath(column)} contains JSON and cannot have an FM index.`,
-      'Store the text to search in a column of its own, and index that.',
+      'Store the text to search in a separate column, and index that one.',
     );
   }
   return spec;
