@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { TableLocation } from '../model/table.ts';
-import { engineCall, isRetryableConflict, isStarved } from './native/engine-errors.ts';
+import { engineCall, isRefDeleted, isRetryableConflict, isStarved } from './native/engine-errors.ts';
+import type { EngineRelease } from './native/engine-release.ts';
 import type { NativeTable } from './native/native.ts';
 import { optimizeTable } from './native/release-calls.ts';
 import type { EngineParts } from './parts.ts';
@@ -102,7 +103,7 @@ async function startOptimize(
   { blocksWriters, cutoff }: OptimizeRequest,
 ) {
   const native = await tables.openPrivate({ location });
-  const running = optimizeTable(native, release, cutoff);
+  const running = optimize(native, release, cutoff);
   // `finish` reports the failure; until then it must not count as unhandled.
   running.catch(() => {});
   if (cutoff !== undefined) tables.removals.add(location, cutoff, running);
@@ -117,6 +118,18 @@ async function startOptimize(
     /** `undefined` when a writer committed first: nothing was changed then. To be called once. */
     finish: async () => finishOptimize(native, running),
   };
+}
+
+/** The engine reads all tags and branches, and fails when one is deleted meanwhile. What it has committed before stays. */
+async function optimize(native: NativeTable, release: EngineRelease, cutoff: number | undefined) {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await engineCall(async () => optimizeTable(native, release, cutoff));
+    } catch (error) {
+      if (attempt >= ATTEMPTS_MAX || !isRefDeleted(error)) throw error;
+      await engineCall(async () => native.checkoutLatest());
+    }
+  }
 }
 
 async function finishOptimize(
@@ -140,6 +153,7 @@ async function finishOptimize(
   }
 }
 
+const ATTEMPTS_MAX = 20;
 const POLL_MILLISECONDS = 20;
 
 /**

@@ -76,6 +76,21 @@ test('versions can be listed while old ones are removed', async (t) => {
   assert.equal((await removing)?.versionsRemoved, 199);
 });
 
+test('a compaction is completed although a tag is deleted while the engine reads all tags', async (t) => {
+  let failures = 2;
+  const native = watchCommits(async (call, name) => {
+    if (name === 'optimize' && failures-- > 0)
+      throw new Error('lance error: Not found: root/t.lance/_refs/tags/a.json');
+    return call();
+  });
+  const { engine, location, ...rest } = await openTestEngine(t, {}, native);
+  const scene = { engine, location, ...rest, table: latest(location()) };
+  await engine.createTable(scene.table.location, await toStream(toItems(3)), {});
+  await update(scene, 'id = 1');
+  const done = await optimize(scene, { blocksWriters: false, cutoff: undefined });
+  assert.deepEqual([done?.fragmentsRemoved, done?.fragmentsAdded], [2, 1]);
+});
+
 test('a result that is still being read pins its version; when it is over or left, it does not', async (t) => {
   const scene = await openScene(t, 200);
   const { engine, table } = scene;

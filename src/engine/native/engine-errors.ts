@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../errors/service-error.ts';
 import { nearestName } from '../../model/field-path.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
@@ -93,7 +94,14 @@ export function isDataMissing(error: unknown): boolean {
   return isOfRule(error, 'data-missing');
 }
 
-function isOfRule(error: unknown, rule: 'commit-conflict' | 'commit-starved' | 'data-missing'): boolean {
+/** A tag or a branch was deleted while the engine read all of them. */
+export function isRefDeleted(error: unknown): boolean {
+  return isOfRule(error, 'ref-deleted');
+}
+
+type TestedRule = 'commit-conflict' | 'commit-starved' | 'data-missing' | 'ref-deleted';
+
+function isOfRule(error: unknown, rule: TestedRule): boolean {
   const { kind, pattern } = ERROR_RULES[rule];
   return error instanceof ServiceError && error.kind === kind && pattern.test(readMessage(error.cause));
 }
@@ -105,6 +113,23 @@ export async function retryConflicts<Value>(attemptsMax: number, attempt: () => 
       return await attempt();
     } catch (error) {
       if (attempts >= attemptsMax || !isRetryableConflict(error)) throw error;
+    }
+  }
+}
+
+const LISTINGS_MAX = 20;
+const PAUSE_MILLISECONDS = 10;
+
+/**
+ * The engine lists files, then opens each: it fails when one is deleted in between, and the next list is without it.
+ */
+export async function retryListing<Value>(list: () => Promise<Value>): Promise<Value> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return await engineCall(list);
+    } catch (error) {
+      if (attempt >= LISTINGS_MAX || !(isDataMissing(error) || isRefDeleted(error))) throw error;
+      await sleep(attempt * PAUSE_MILLISECONDS);
     }
   }
 }

@@ -93,6 +93,12 @@ export const ERROR_RULES = {
     'A version that was to be deleted has been tagged in the meantime.',
     1,
   ),
+  // The engine lists the tags and branches, then opens the file of each.
+  'ref-deleted': conflict(
+    /^[^'"]*?(?:Not found: |Object at location )[^,\n]*\/_refs\/(?:tags|branches)\//,
+    'A tag or a branch of the table was deleted at the same time.',
+    1,
+  ),
   'tag-missing': refusal('TableTagNotFound')(
     /^(?:lance error: )?Ref not found error: tag (\S+) does not exist/,
     'The tag {1} was not found.',

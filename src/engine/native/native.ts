@@ -29,6 +29,7 @@ export type NativeAlteration = lancedb.ColumnAlteration;
 export type NativeTags = lancedb.Tags;
 export type NativeTag = lancedb.TagContents;
 export type NativeBranches = lancedb.Branches;
+export type NativeBranch = lancedb.BranchContents;
 
 /** `columns` of `null` means every column that has a full-text index. A built query names its columns itself. */
 export interface NativeFullTextSearch {

@@ -6,7 +6,7 @@ import type { ContentIdentity, TableLocation } from '../../model/table.ts';
 import type { VersionWatch } from '../../storage/storage.ts';
 import type { Storages } from '../../storage/storages.ts';
 import type { Connections, TableUse } from '../native/connections.ts';
-import { engineCall } from '../native/engine-errors.ts';
+import { engineCall, isDataMissing, retryListing } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
 import { PinnedTables } from './pinned-tables.ts';
 import type { PinnedTable } from './pinned-tables.ts';
@@ -338,7 +338,8 @@ async function checkoutOrClose(native: NativeTable, version: number): Promise<vo
 
 /** The engine looks for the version alone, and blames it when the whole branch is missing. */
 async function correctMissingBranch(error: unknown, main: NativeTable, branch: string): Promise<unknown> {
-  if (!(error instanceof ServiceError) || error.kind !== 'TableVersionNotFound') return error;
-  const branches = await engineCall(async () => (await main.branches()).list());
+  const mayBeDeleted = isDataMissing(error) || (error instanceof ServiceError && error.kind === 'TableVersionNotFound');
+  if (!mayBeDeleted) return error;
+  const branches = await retryListing(async () => (await main.branches()).list());
   return Object.hasOwn(branches, branch) ? error : branchNotFound(branch);
 }

@@ -3,11 +3,11 @@ import { quoteForMessage } from '../../model/identifier.ts';
 import { branchNotFound } from '../../model/refusals.ts';
 import { MAIN_BRANCH } from '../../model/table.ts';
 import type { TableLocation, TableState } from '../../model/table.ts';
-import { engineCall } from '../native/engine-errors.ts';
-import type { NativeBranches } from '../native/native.ts';
+import { engineCall, retryListing } from '../native/engine-errors.ts';
+import type { NativeBranch, NativeBranches } from '../native/native.ts';
 import { BRANCH_LENGTH_MAX } from '../tables/open-tables.ts';
 import type { OpenTables } from '../tables/open-tables.ts';
-import { ALWAYS, listTagTargets, namesWithin } from './tags.ts';
+import { ALWAYS, listTagTargets, readWithin, unlessDeleted } from './tags.ts';
 import { requireKept } from './removals.ts';
 import type { Confirm, NameWindow, Pin } from './tags.ts';
 import { readVersions } from './version-list.ts';
@@ -15,22 +15,9 @@ import { readVersions } from './version-list.ts';
 export function createBranches(tables: OpenTables) {
   return {
     async listBranches(location: TableLocation, window: NameWindow) {
-      const found = await useBranches(tables, location, async (branches) => branches.list());
-      const storage = tables.storages.of(location.root);
-      const names = namesWithin(Object.keys(found), window);
-      return Promise.all(
-        names.map(async (name) => {
-          const known = found[name];
-          const createdAt = (await storage.readRefFile(location, 'branches', name))?.['createAt'];
-          return {
-            name,
-            /** `undefined` for the main branch. */
-            parentBranch: known?.parentBranch ?? undefined,
-            parentVersion: known?.parentVersion ?? 0,
-            createdAtSeconds: typeof createdAt === 'number' ? createdAt : await firstCommit(tables, location, name),
-            manifestBytes: known?.manifestSize ?? 0,
-          };
-        }),
+      const found = await useBranches(tables, location, listAll);
+      return readWithin(Object.keys(found), window, async (name) =>
+        unlessDeleted('TableBranchNotFound', async () => completeBranch(tables, location, name, found[name])),
       );
     },
     identifyBranch: async (location: TableLocation, name: string) => identifyBranch(tables, location, name),
@@ -40,9 +27,30 @@ export function createBranches(tables: OpenTables) {
   };
 }
 
+async function listAll(branches: NativeBranches) {
+  return retryListing(async () => branches.list());
+}
+
+async function completeBranch(
+  tables: OpenTables,
+  location: TableLocation,
+  name: string,
+  known: NativeBranch | undefined,
+) {
+  const createdAt = (await tables.storages.of(location.root).readRefFile(location, 'branches', name))?.['createAt'];
+  return {
+    name,
+    /** `undefined` for the main branch. */
+    parentBranch: known?.parentBranch ?? undefined,
+    parentVersion: known?.parentVersion ?? 0,
+    createdAtSeconds: typeof createdAt === 'number' ? createdAt : await firstCommit(tables, location, name),
+    manifestBytes: known?.manifestSize ?? 0,
+  };
+}
+
 /** The versions that branches started at. */
 export async function listBranchForks(tables: OpenTables, location: TableLocation): Promise<readonly Pin[]> {
-  const found = await useBranches(tables, location, async (branches) => branches.list());
+  const found = await useBranches(tables, location, listAll);
   return Object.entries(found).map(([name, { parentBranch, parentVersion }]) => ({
     kind: 'branch',
     name,
@@ -56,7 +64,7 @@ async function identifyBranch(tables: OpenTables, location: TableLocation, name:
   if (Buffer.byteLength(name) > BRANCH_LENGTH_MAX) throw branchNotFound(name);
   const file = await tables.storages.of(location.root).readRefFile(location, 'branches', name);
   if (file !== undefined) return JSON.stringify([file['identifier'], file['createAt']]);
-  const listed = await useBranches(tables, location, async (branches) => branches.list());
+  const listed = await useBranches(tables, location, listAll);
   if (Object.hasOwn(listed, name)) return JSON.stringify(listed[name]);
   // Refuses what is no name of a branch.
   await tables.usePrivate({ location, branch: name }, async () => {});
@@ -69,7 +77,7 @@ async function createBranch(tables: OpenTables, source: TableState, name: string
   const { location } = source;
   return useBranches(tables, location, async (branches) => {
     // The engine would write into an existing branch, and then fail with a message that does not say why.
-    const others = Object.keys(await branches.list());
+    const others = Object.keys(await listAll(branches));
     if (name === MAIN_BRANCH || others.includes(name)) {
       throw new ServiceError('TableBranchAlreadyExists', `The branch ${quoteForMessage(name)} already exists.`);
     }
@@ -94,7 +102,7 @@ async function removeBranch(tables: OpenTables, location: TableLocation, name: s
     throw invalidInput('The main branch cannot be deleted.', 'Drop the table instead.');
   }
   return useBranches(tables, location, async (branches) => {
-    const found = await branches.list();
+    const found = await listAll(branches);
     if (!Object.hasOwn(found, name)) throw branchNotFound(name);
     await refuseTagged(tables, location, name);
     await branches.delete(name);
@@ -127,5 +135,7 @@ async function refuseTagged(tables: OpenTables, location: TableLocation, branch:
 /** The first version of a branch is committed when the branch is created. */
 async function firstCommit(tables: OpenTables, location: TableLocation, branch: string): Promise<number> {
   const versions = await tables.usePrivate({ location, branch }, async ({ native }) => readVersions(native));
-  return Math.floor((versions[0]?.timestamp ?? 0) / 1_000_000);
+  const [first] = versions;
+  if (first === undefined) throw branchNotFound(branch);
+  return Math.floor(first.timestamp / 1_000_000);
 }

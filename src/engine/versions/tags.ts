@@ -3,7 +3,7 @@ import { quoteForMessage } from '../../model/identifier.ts';
 import type { TableLocation } from '../../model/table.ts';
 import type { TagFile } from '../../storage/storage.ts';
 import type { TableUse } from '../native/connections.ts';
-import { engineCall } from '../native/engine-errors.ts';
+import { engineCall, retryListing } from '../native/engine-errors.ts';
 import type { NativeTag, NativeTags } from '../native/native.ts';
 import type { OpenTables } from '../tables/open-tables.ts';
 import type { TableRef, WriteTarget } from '../tables/table-handle.ts';
@@ -92,15 +92,41 @@ export async function listTagTargets(tables: OpenTables, location: TableLocation
   return tags.map(({ name, branch, version }) => ({ kind: 'tag', name, branch, version }));
 }
 
-export function namesWithin(names: readonly string[], { after, limit }: NameWindow): readonly string[] {
-  const wanted = names.filter((name) => after === undefined || name > after);
-  return wanted.toSorted((one, other) => (one < other ? -1 : 1)).slice(0, limit);
+/** What is deleted meanwhile leaves no gap in a page: a page that is not full is the last one. */
+export async function readWithin<Entry extends object>(
+  names: readonly string[],
+  { after, limit = Infinity }: NameWindow,
+  read: (name: string) => Promise<Entry | undefined>,
+): Promise<readonly Entry[]> {
+  const rest = names
+    .filter((name) => after === undefined || name > after)
+    .toSorted((one, other) => (one < other ? -1 : 1));
+  const entries: Entry[] = [];
+  while (rest.length > 0 && entries.length < limit) {
+    const found = await Promise.all(rest.splice(0, limit - entries.length).map(read));
+    entries.push(...found.filter((entry) => entry !== undefined));
+  }
+  return entries;
+}
+
+/** `undefined` when the tag or the branch has been deleted since it was listed. */
+export async function unlessDeleted<Value>(
+  kind: 'TableTagNotFound' | 'TableBranchNotFound',
+  read: () => Promise<Value>,
+): Promise<Value | undefined> {
+  try {
+    return await read();
+  } catch (error) {
+    if (error instanceof ServiceError && error.kind === kind) return undefined;
+    throw error;
+  }
 }
 
 async function listTags(tables: OpenTables, location: TableLocation, window: NameWindow = {}) {
-  const found = await useTags(tables, { location }, async (tags) => tags.list());
-  const names = namesWithin(Object.keys(found), window);
-  return Promise.all(names.map(async (name) => completeTag(tables, location, name, found[name])));
+  const found = await useTags(tables, { location }, async (tags) => retryListing(async () => tags.list()));
+  return readWithin(Object.keys(found), window, async (name) =>
+    unlessDeleted('TableTagNotFound', async () => completeTag(tables, location, name, found[name])),
+  );
 }
 
 async function requireTag(tables: OpenTables, location: TableLocation, name: string) {

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { execFileSync } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdir, mkdtemp, readdir, rm, stat, writeFile } from 'node:fs/promises';
+import { mkdir, mkdtemp, readdir, rename, rm, stat, writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -131,6 +131,15 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
     async ({ table }) => {
       await table.update(null, [['body', 'NULL']]);
       return table.alterColumns([{ path: 'body', nullable: false }]);
+    },
+  ],
+  // The engine looks for the file of the tag `a%41` under another name.
+  'ref-deleted': [
+    async ({ root, table }) => {
+      const tags = await table.tags();
+      await tags.create('a', 1);
+      await rename(join(root, 't.lance/_refs/tags/a.json'), join(root, 't.lance/_refs/tags/a%41.json'));
+      return tags.list();
     },
   ],
   'tag-missing': [

@@ -54,6 +54,37 @@ for (const kind of ['path', 'address', 'object store'] as const) {
       assert.ok(tags.every(({ createdAt }) => createdAt !== undefined));
     });
 
+    test('tags and branches can be listed while others are deleted', async (t) => {
+      const { engine, versions, location, latest } = await openScene(t, kind);
+      await versions.createTag(latest, { tag: 'kept', version: 1 });
+      await versions.createBranch(latest, 'kept');
+      const change = { isRunning: true };
+      const changeOthers = async () => {
+        for (let turn = 1; turn <= 20; turn += 1) {
+          await versions.createTag(latest, { tag: 'first', version: 1 });
+          await versions.createBranch(latest, 'first');
+          await versions.removeTag(location, 'first');
+          await versions.removeBranch(location, 'first');
+        }
+      };
+      const changing = changeOthers().finally(() => (change.isRunning = false));
+      const names = (found: readonly { readonly name: string }[]) => found.map(({ name }) => name).join();
+      const isExpected = /^(?:first,)?kept$/;
+      const watch = async (look: () => Promise<void>) => {
+        while (change.isRunning) await look();
+      };
+      await Promise.all([
+        changing,
+        watch(async () => assert.match(names(await versions.listTags(location, ALL)), isExpected)),
+        watch(async () => assert.match(names(await versions.listBranches(location, ALL)), isExpected)),
+        watch(async () => {
+          const page = await versions.listTags(location, { after: undefined, limit: 1 });
+          assert.match(names(page), /^(?:first|kept)$/);
+        }),
+        watch(async () => void (await engine.maintenance.readHistory(location))),
+      ]);
+    });
+
     test('branches know when and where they started', async (t) => {
       const { versions, location, latest } = await openScene(t, kind);
       assert.equal(await versions.createBranch(latest, 'one'), 2);
