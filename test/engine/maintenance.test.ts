@@ -76,6 +76,20 @@ test('versions can be listed while old ones are removed', async (t) => {
   assert.equal((await removing)?.versionsRemoved, 199);
 });
 
+test('the latest version can be cloned while old ones are removed', async (t) => {
+  const scene = await openScene(t, 3);
+  const { engine, table, location } = scene;
+  for (let version = 2; version <= 200; version += 1)
+    await commitPlan(engine, table, engine.commits.delete(sql('id = 9')));
+  const removal = { isRunning: true };
+  const removing = optimize(scene, ALL_OLD).finally(() => (removal.isRunning = false));
+  for (let clone = 1; removal.isRunning; clone += 1)
+    assert.equal(await engine.lifecycle.clone(table, location(`clone${clone}`)), 200);
+  await removing;
+  const copied = await readdir(join(locationUri(location('clone1')), '_transactions'));
+  assert.equal(copied.length, 1);
+});
+
 test('a compaction is completed although a tag is deleted while the engine reads all tags', async (t) => {
   let failures = 2;
   const native = watchCommits(async (call, name) => {
@@ -146,7 +160,7 @@ test('sweeps old unfinished files of dead writers; keeps recent files and those 
   assert.deepEqual((await readdir(folder)).toSorted(), named.toSorted());
 });
 
-test('a version that is being removed cannot be restored, tagged or branched from; others can', async (t) => {
+test('a version that is being removed cannot be restored, tagged, branched from or cloned; others can', async (t) => {
   let release = (): void => {};
   const held = new Promise<void>((resolve) => (release = resolve));
   const native = watchCommits(async (call, name) => {
@@ -163,7 +177,9 @@ test('a version that is being removed cannot be restored, tagged or branched fro
   await assert.rejects(commitPlan(engine, table, engine.commits.restore(table, 2)), refused);
   await assert.rejects(engine.versions.createTag(table, { tag: 'old', version: 2 }), refused);
   await assert.rejects(engine.versions.createBranch({ ...table, version: 2 }, 'old'), refused);
+  await assert.rejects(engine.lifecycle.clone({ ...table, version: 2 }, location('old')), refused);
   await engine.versions.createTag(table, { tag: 'new', version: 4 });
+  assert.equal(await engine.lifecycle.clone({ ...table, version: 4 }, location('new')), 4);
   release();
   await finish();
   await assert.rejects(commitPlan(engine, table, engine.commits.restore(table, 2)), refusal('TableVersionNotFound'));

@@ -3,6 +3,7 @@ import type { TableLocation, TableState } from '../../model/table.ts';
 import type { Storages } from '../../storage/storages.ts';
 import { requireRootSupport } from '../native/engine-release.ts';
 import type { EngineParts } from '../parts.ts';
+import { requireKept } from '../versions/removals.ts';
 import type { OpenTables } from './open-tables.ts';
 
 /** How tables come and go, apart from their rows. */
@@ -23,7 +24,7 @@ export function createLifecycleEngine({ tables, storages, release }: EngineParts
       storages.of(location.root).refuseForeignFiles(location, version),
     /**
      * Copies a state of a table to a fresh location, and returns the version of the clone. To be called in the write queue
-     * of the source: a cleanup would remove the files that are being copied.
+     * of the source: a cleanup that begins meanwhile would remove the files. Refuses a version that may be about to be removed.
      */
     clone: async (source: TableState, target: TableLocation) => cloneTable(tables, source, target),
     /** Closes a table that this process no longer serves. */
@@ -33,6 +34,7 @@ export function createLifecycleEngine({ tables, storages, release }: EngineParts
 
 async function cloneTable(tables: OpenTables, source: TableState, target: TableLocation): Promise<number> {
   const asked = source.version ?? source.recorded?.version;
+  if (asked !== undefined) await requireKept(tables, source, asked);
   const version = await tables.usePrivate({ ...source, version: asked }, async (table) => table.version());
   await tables.storages.clone({ ...source, version }, target);
   try {

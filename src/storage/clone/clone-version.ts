@@ -1,6 +1,7 @@
 import pLimit from 'p-limit';
 import { ServiceError } from '../../errors/service-error.ts';
 import type { TableLocation } from '../../model/table.ts';
+import { findTransactionPath } from '../format/commit.ts';
 import { encodeDetachedManifest } from '../format/detached-manifest.ts';
 import { DATA_FOLDERS, branchPath, joinPath, manifestPaths } from '../format/layout.ts';
 import { checkManifest, listIndexFolders } from '../submitted/check-manifest.ts';
@@ -39,12 +40,14 @@ async function copyVersion(from: CloneFolder, to: CloneFolder, { location, branc
   const named = checkManifest(manifest.file, { version, branch, tableUris: listUris(location) });
   const files = new Set(named.map(({ path }) => path).filter((path) => LISTED.test(path)));
   const indexes = new Set(listIndexFolders(manifest.file));
+  // A cleanup may be deleting those of other versions.
+  const transaction = findTransactionPath(manifest.file);
   const missing = new Set(files);
   const limit = pLimit(CONCURRENT_MAX);
   // A branch also uses files of its table and of other branches. The names of files are unique in a table.
   for (const base of new Set([own, '', ...named.map((file) => file.base ?? own)])) {
     const isNeeded = (path: string): boolean => {
-      if (path.startsWith('_transactions/')) return base === own;
+      if (path.startsWith('_transactions/')) return base === own && path === transaction;
       if (path.startsWith('_indices/')) return indexes.has(path.split('/', 2).join('/'));
       return !LISTED.test(path) || files.has(path);
     };

@@ -25,12 +25,18 @@ export async function readCommit(
   readFile: (path: string) => Promise<Buffer | undefined>,
 ): Promise<Omit<Commit, 'version'>> {
   const manifest = readManifest(file);
-  const inFile = async (): Promise<Buffer | undefined> =>
-    manifest.has(TRANSACTION_FILE_FIELD)
-      ? readFile(`_transactions/${manifest.text(TRANSACTION_FILE_FIELD)}`)
-      : undefined;
+  const inFile = async (): Promise<Buffer | undefined> => {
+    const path = findTransactionPath(file);
+    return path === undefined ? undefined : readFile(path);
+  };
   const bytes = findTransactionSection(file) ?? (await inFile());
   return { ...readTransaction(bytes).summary, rows: countRows(manifest.messages(FRAGMENTS_FIELD)) };
+}
+
+/** The file with the transaction of the commit, which may be gone. */
+export function findTransactionPath(file: Buffer): string | undefined {
+  const manifest = readManifest(file);
+  return manifest.has(TRANSACTION_FILE_FIELD) ? `_transactions/${manifest.text(TRANSACTION_FILE_FIELD)}` : undefined;
 }
 
 /** All fragments of a version. */

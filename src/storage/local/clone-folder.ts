@@ -35,15 +35,25 @@ export function createLocalCloneFolder(folder: string): CloneFolder {
   };
 }
 
-/** Links are left out: they may lead out of the table. */
+/** Links are left out: they may lead out of the table. So are files that a cleanup deletes meanwhile. */
 async function* listFiles(folder: string, path: string): AsyncGenerator<CloneFile> {
   for (const entry of await listFolder(join(folder, path))) {
     const inside = `${path}/${entry.name}`;
     const file = join(folder, inside);
     if (entry.isDirectory()) yield* listFiles(folder, inside);
     if (!entry.isFile()) continue;
-    const { size: bytes } = await stat(file);
+    const bytes = await findSize(file);
+    if (bytes === undefined) continue;
     yield { path: inside, bytes, at: { kind: 'local', file }, readPart: async (...range) => readPart(file, ...range) };
+  }
+}
+
+async function findSize(file: string): Promise<number | undefined> {
+  try {
+    return (await stat(file)).size;
+  } catch (error) {
+    if (isMissing(error)) return undefined;
+    throw error;
   }
 }
 
