@@ -74,6 +74,29 @@ export function measureBatches(): { readonly native: NativeEngine; bytesMax: num
   return measured;
 }
 
+/** Keeps how many columns each query names. */
+export function countNames(): { readonly native: NativeEngine; readonly counts: number[] } {
+  const native = loadNative();
+  const counts: number[] = [];
+  const watchQuery = <Query extends Pick<NativeQuery, 'selectColumns'>>(query: Query): Query =>
+    replaceMethods(query, {
+      selectColumns: (names: string[]) => {
+        counts.push(names.length);
+        query.selectColumns(names);
+      },
+    });
+  const connect: NativeEngine['Connection']['new'] = async (uri, options) => {
+    const connection = await native.Connection.new(uri, options);
+    const openTable: NativeConnection['openTable'] = async (...args) => {
+      const table = await connection.openTable(...args);
+      const takeRowIds: NativeTable['takeRowIds'] = (ids) => watchQuery(table.takeRowIds(ids));
+      return replaceMethods(table, { query: () => watchQuery(table.query()), takeRowIds });
+    };
+    return replaceMethods(connection, { openTable });
+  };
+  return { native: { ...native, Connection: { new: connect } }, counts };
+}
+
 /** Loses the reply of each commit as long as it is told to. */
 export function loseReplies(): { readonly native: NativeEngine; isLosing: boolean } {
   const lost = {

@@ -62,8 +62,9 @@ export class RowHasher {
   }
 
   #toFeeds(names: readonly string[], columns: readonly ResultColumn[], dictionaryOf: FindDictionary): readonly Feed[] {
+    const byName = new Map(columns.map((column) => [column.field.name, column]));
     return names.map((name) => {
-      const column = columns.find(({ field }) => field.name === name);
+      const column = byName.get(name);
       if (column === undefined) throw new Error(`a result has no column ${name}`);
       return this.#columns.asText.has(name) ? textFeed(column, dictionaryOf) : toFeed(column, dictionaryOf);
     });

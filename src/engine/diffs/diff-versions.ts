@@ -13,7 +13,7 @@ import { showRows } from './shown-rows.ts';
 import type { ShownRow } from './shown-rows.ts';
 import { countRows, findUnsharedRows, readLayouts, tooManyRows } from './unshared-rows.ts';
 import type { RowSet, UnsharedRows } from './unshared-rows.ts';
-import { openVersion, prepareReading, scanRows, takeRows } from './version-rows.ts';
+import { narrow, openVersion, prepareReading, scanRows, takeRows } from './version-rows.ts';
 import type { OpenVersion, RowReading, Stop } from './version-rows.ts';
 
 export interface DiffRequest {
@@ -41,6 +41,8 @@ export interface VersionDiff {
   readonly rows: readonly ShownRow[];
 }
 
+const SLOW_HINT = 'Name fewer columns with columns, or compare versions that are closer together.';
+
 /** Compares the rows of two versions, of one branch or of two, and reads only what they do not share. */
 export async function diffVersions(
   parts: EngineParts,
@@ -49,7 +51,7 @@ export async function diffVersions(
 ): Promise<VersionDiff> {
   const stop: Stop = { isStopped: false };
   try {
-    return await runOnce(parts, timeout, async ({ lease }) => {
+    return await runOnce(parts, { ...timeout, hint: SLOW_HINT }, async ({ lease }) => {
       const opened: OpenVersion[] = [];
       try {
         const from = await openVersion(parts, request.from);
@@ -85,7 +87,7 @@ async function compare(parts: EngineParts, request: DiffRequest, comparison: Com
   const before = await prepareReading(parts, from, merge(read, columns.shownBefore), comparison);
   const after = await prepareReading(parts, to, merge(read, columns.shownAfter), comparison);
   await reserveRows(parts, lease, countRows(unshared.from) + countRows(unshared.to));
-  const hashed = { before: { ...before, columns: read }, after: { ...after, columns: read }, unshared, key, columns };
+  const hashed = { before: narrow(before, from, read), after: narrow(after, to, read), unshared, key, columns };
   const { first, counts, hasRepeatedKeys } = (await matchRows(hashed)).finish(request.limit);
   const rows = await showRows(first, { before, after, key, columns, charactersMax: request.shownCharactersMax });
   return { from: from.version, to: to.version, key, columns: columns.changes, counts, hasRepeatedKeys, rows };

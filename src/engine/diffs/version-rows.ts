@@ -44,7 +44,8 @@ export interface Stop {
 /** How the rows of a version are read. */
 export interface RowReading {
   readonly native: NativeTable;
-  readonly columns: readonly string[];
+  /** `undefined`: all. The engine takes a time for columns that are named that grows with the square of their number. */
+  readonly columns: readonly string[] | undefined;
   readonly batchRows: number;
   readonly stop: Stop;
 }
@@ -52,27 +53,37 @@ export interface RowReading {
 /** Reserves the memory of a scan. */
 export async function prepareReading(
   parts: EngineParts,
-  { native, version }: OpenVersion,
-  columns: readonly string[],
+  { native, version, schema }: OpenVersion,
+  wanted: readonly string[],
   { lease, stop }: { readonly lease: ReadLease; readonly stop: Stop },
 ): Promise<RowReading> {
+  const columns = wanted.length === schema.fields.length ? undefined : wanted;
   const query: Query = {
     vectors: [],
     prefilter: true,
     bypassVectorIndex: false,
     fastSearch: false,
     withRowId: true,
-    projection: { kind: 'names', paths: columns.map((name) => [name] as const) },
+    ...(columns && { projection: { kind: 'names', paths: columns.map((name) => [name] as const) } }),
   };
   const plan = await planQuery(parts, toOpenTable(native, version), query);
   return { native, columns, batchRows: await reserveMemory(parts, native, plan, { lease }), stop };
 }
 
+/** From here on, naming columns takes longer than reading the others too. */
+const NAMED_MAX = 100;
+
+/** Reads only these columns, unless naming them takes longer than reading the others too. */
+export function narrow(reading: RowReading, { schema }: OpenVersion, columns: readonly string[]): RowReading {
+  const isWhole = reading.columns === undefined;
+  const keepsAll = columns.length > NAMED_MAX || columns.length === schema.fields.length;
+  return isWhole && keepsAll ? reading : { ...reading, columns };
+}
+
 /** Files with the columns and `_rowid`, in the order of a scan. The engine reads nothing before and behind the range. */
 export function scanRows({ native, columns, batchRows, stop }: RowReading, range: RowRange): AsyncGenerator<Buffer> {
   const query = native.query();
-  query.selectColumns(columns.map((name) => searchColumn([name])));
-  query.withRowId();
+  selectRows(query, columns);
   limitTo(query, range);
   return readFiles(async () => query.execute(batchRows, null), stop);
 }
@@ -84,10 +95,17 @@ export async function* takeRows(
 ): AsyncGenerator<Buffer> {
   for (let from = 0; from < ids.length; from += batchRows) {
     const query = native.takeRowIds(ids.slice(from, from + batchRows));
-    query.selectColumns(columns.map((name) => searchColumn([name])));
-    query.withRowId();
+    selectRows(query, columns);
     yield* readFiles(async () => query.execute(batchRows, null), stop);
   }
+}
+
+function selectRows(
+  query: Pick<NativeQuery, 'selectColumns' | 'withRowId'>,
+  columns: readonly string[] | undefined,
+): void {
+  if (columns !== undefined) query.selectColumns(columns.map((name) => searchColumn([name])));
+  query.withRowId();
 }
 
 const ADDRESSES_AT_ONCE = 8192;

@@ -8,6 +8,8 @@ export interface QueryTimeout {
   readonly signal: () => AbortSignal;
   /** Whose bounds count the query; absent for work of the service. */
   readonly caller?: string;
+  /** What to do about a query that takes too long. */
+  readonly hint?: string;
 }
 
 /** Whose queries those without a caller are. */
@@ -54,7 +56,7 @@ export class QueryDeadline {
         reject(error);
       };
       const onAbort = (): void => refuse(callerLeft());
-      const onLate = (): void => refuse(tookTooLong(this.#seconds));
+      const onLate = (): void => refuse(tookTooLong(this.#seconds, this.#timeout?.hint));
       const watchClient = (): void => {
         timer = setTimeout(onLate, this.#remainingMilliseconds - SHORT_MILLISECONDS);
         signal = this.#timeout?.signal();
@@ -128,9 +130,9 @@ function stillRunning(what: string): ServiceError {
   );
 }
 
-function tookTooLong(seconds: number): ServiceError {
+function tookTooLong(seconds: number, hint = 'Request fewer rows, or create an index.'): ServiceError {
   return new ServiceError('ServiceUnavailable', `The query exceeded its time limit of ${seconds} s.`, {
-    hint: 'Request fewer rows, or create an index.',
+    hint,
     retryAfterSeconds: 1,
   });
 }

@@ -245,6 +245,15 @@ suite('a diff of two versions', () => {
     ]);
   });
 
+  test('that takes too long advises to name fewer columns', async () => {
+    const table = await server.table({ stream: shop({ id: [1, 2], price: [1, 2] }) });
+    await post(table, 'delete', { predicate: 'id = 1' });
+    const headers = { 'x-request-timeout-ms': '1' };
+    const answer = await server.admin.post(`${table.at}/diff`, { from: { version: 1 } }, headers);
+    assert.equal(answer.status, 503, answer.text);
+    assert.match(answer.json.detail, /exceeded its time limit of 0.001 s\. Name fewer columns/);
+  });
+
   test('takes tags for versions', async () => {
     const table = await server.table({ stream: shop({ id: [1], price: [1] }) });
     await post(table, 'tags/create', { tag: 'first', version: 1 });
