@@ -6,6 +6,8 @@ interface ServiceErrorOptions {
   readonly retryAfterSeconds?: number | undefined;
   /** The request may have been applied. */
   readonly outcome?: 'unknown';
+  /** The request was refused before it changed anything, which a 5xx alone does not say. */
+  readonly changedNothing?: boolean;
 }
 
 /** The only error that callers see. `message` is public: one sentence that says what was wrong. `cause` is private. */
@@ -14,14 +16,17 @@ export class ServiceError extends Error {
   readonly hint: string | undefined;
   readonly retryAfterSeconds: number | undefined;
   readonly outcome: 'unknown' | undefined;
+  readonly changedNothing: boolean;
 
-  constructor(kind: ErrorName, message: string, { hint, cause, retryAfterSeconds, outcome }: ServiceErrorOptions = {}) {
+  constructor(kind: ErrorName, message: string, options: ServiceErrorOptions = {}) {
+    const { hint, cause, retryAfterSeconds, outcome, changedNothing = false } = options;
     super(message, cause === undefined ? undefined : { cause });
     this.name = 'ServiceError';
     this.kind = kind;
     this.hint = hint;
     this.retryAfterSeconds = retryAfterSeconds;
     this.outcome = outcome;
+    this.changedNothing = changedNothing;
   }
 
   get traits(): (typeof ERROR_KINDS)[ErrorName] {

@@ -5,7 +5,8 @@ import type { FailedWrite, JournaledWrite } from './write.ts';
 
 /** The engine or the service refused the write, and nothing was committed. A timeout is no clear refusal. */
 export function isClearRefusal(error: unknown): boolean {
-  return error instanceof ServiceError && error.traits.status < 500 && error.kind !== 'RequestTimeout';
+  if (!(error instanceof ServiceError)) return false;
+  return error.changedNothing || (error.traits.status < 500 && error.kind !== 'RequestTimeout');
 }
 
 export function asServiceError(error: unknown): ServiceError {

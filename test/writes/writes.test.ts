@@ -7,6 +7,7 @@ import { ServiceError } from '../../src/errors/service-error.ts';
 import type { WriteStep } from '../../src/writes/writes.ts';
 import { latest, openApart, readRows, sql, toQuery, toStream } from '../engine/test-engine.ts';
 import { toItems, toTable } from '../engine/sample-tables.ts';
+import { watchCommits } from '../engine/watched-native.ts';
 import { refusal } from '../support/refusal.ts';
 import { openWriteFixture } from './write-fixture.ts';
 
@@ -155,6 +156,28 @@ suite('writes at once', () => {
 });
 
 suite('a removal', () => {
+  test('that a tag has to wait for refuses it clearly: nothing was changed', async (t) => {
+    let release = (): void => {};
+    const held = new Promise<void>((resolve) => (release = resolve));
+    const native = watchCommits(async (call, name) => {
+      if (name === 'optimize') await held;
+      return call();
+    });
+    const fixture = await openWriteFixture(t, { native });
+    const { engine, writes } = fixture;
+    const { location } = await fixture.create(toItems(3));
+    await fixture.update([['score', '2']]);
+    await fixture.update([['score', '3']]);
+    const removal = { cutoff: Infinity, blocksWriters: false };
+    const { finish } = await engine.maintenance.startOptimize(location, removal);
+    const tagged = writes.change(await fixture.table(), async (confirm) =>
+      engine.versions.createTag({ location, branch: undefined }, { tag: 'old', version: 1 }, confirm),
+    );
+    await assert.rejects(tagged, refusal('ServiceUnavailable', /^Old versions of the table are being removed/));
+    release();
+    await finish();
+  });
+
   test('comes after the writes before it, and a write after it brings nothing back', async (t) => {
     const fixture = await openWriteFixture(t);
     const table = await fixture.create(toItems(3));

@@ -17,5 +17,9 @@ export async function requireKept(
   const found = versions.find((each) => each.version === version);
   if (version === latest || found === undefined || found.timestamp / 1000 >= cutoff) return;
   const message = `Old versions of the table are being removed, and version ${version} may be one of them.`;
-  throw new ServiceError('ServiceUnavailable', message, { hint: 'Try again in a moment.', retryAfterSeconds: 5 });
+  throw new ServiceError('ServiceUnavailable', message, {
+    hint: 'Try again in a moment.',
+    retryAfterSeconds: 5,
+    changedNothing: true,
+  });
 }

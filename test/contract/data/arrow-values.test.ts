@@ -91,7 +91,9 @@ suite('the texts of a JSON column', () => {
     }
   });
 
-  test('are merged from columns of text, as they are inserted', async () => {
+  const skip = readEngineRelease().isFallback ? 'the fallback engine does not convert it in a merge' : false;
+
+  test('are merged from columns of text, as they are inserted', { skip }, async () => {
     const table = await server.table({ stream: json('{"a": 1}', '[2]') });
     const values = ['{"b": 2}', null, '3'];
     const plain = withIds(3, { doc: { type: new Utf8(), values } });
@@ -107,7 +109,7 @@ suite('the texts of a JSON column', () => {
     assertRefused(await merge(table, faulty), badRequest(/not valid JSON/));
   });
 
-  test('are merged from texts in a struct', async () => {
+  test('are merged from texts in a struct', { skip }, async () => {
     const toStream = (doc: Field, text: string) =>
       withIds(1, { outer: { type: new Struct([doc]), values: [{ doc: text }] } });
     const table = await server.table({ stream: toStream(JSON_FIELD, '1') });

@@ -3,6 +3,7 @@ import { after, before, suite, test } from 'node:test';
 import { Dictionary, RecordBatchReader, tableFromIPC } from 'apache-arrow';
 import { Index, rerankers } from '@lancedb/lancedb';
 import pLimit from 'p-limit';
+import { readEngineRelease } from '../../../src/engine/native/engine-release.ts';
 import { ADMIN_KEY } from '../../support/server.ts';
 import { ContractServer } from '../contract-server.ts';
 import type { MadeTable } from '../contract-server.ts';
@@ -436,7 +437,9 @@ suite('a query', () => {
     assert.equal(answer.json.detail, 'The column "idd" was not found. Did you mean "id"?');
   });
 
-  test('says how text is written when it was taken for a column', async () => {
+  const listsNoFields = readEngineRelease().isFallback ? 'the fallback engine does not list them' : false;
+
+  test('says how text is written when it was taken for a column', { skip: listsNoFields }, async () => {
     for (const text of ['red', 'whatSomebodyWroteWithoutQuotes'.repeat(4)]) {
       const answer = await server.admin.post(`${documents.at}/query`, { filter: `title = ${text}`, k: 1 });
       assert.equal(answer.status, 404);
