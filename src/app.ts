@@ -8,7 +8,6 @@ import type { AppParts, Outside } from './app/parts.ts';
 import { takeReadings } from './app/readings.ts';
 import { finishWork } from './app/shutdown.ts';
 import { adoptTables, sweepUnfinished } from './app/startup.ts';
-import { warmUp } from './app/warm-up.ts';
 import { createTokenEndpoint } from './auth/issuer/token-endpoint.ts';
 import { TOKEN_ENDPOINT_PATH } from './config/config.ts';
 import type { Config } from './config/config.ts';
@@ -58,7 +57,6 @@ async function joinParts(parts: AppParts, open: OpenParts) {
     webhooks.start();
   };
   open.add(await recoverWrites({ steps, gate: parts.writeGate, telemetry: parts.telemetry, onDone }));
-  warmUp(parts);
   const server = open.add(await openHttp(parts));
   takeAbandoned(parts);
   open.add(parts.activity.follow(() => readingsOf(parts, server), Date.now));
