@@ -164,8 +164,8 @@ test('a module imports only the modules below it', () => {
   assert.deepEqual(wrong, []);
 });
 
-test('there are no import cycles in src, console and clients, not even for types', () => {
-  const files = [...sources, ...listSources('console/src'), ...listSources('clients')];
+test('there are no import cycles, not even for types', () => {
+  const files = ['src', 'console/src', 'clients', 'bench', 'trust', 'test'].flatMap(listSources);
   const targets = new Map(files.map((file) => [file, readImports(file).map(({ to }) => to)]));
   const done = new Set<string>();
   const visit = (file: string, trail: readonly string[]): void => {

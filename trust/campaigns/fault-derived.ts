@@ -1,7 +1,7 @@
 import { fillColumn, refreshView } from '../derived.ts';
 import type { HttpClient, Reply } from '../http.ts';
 import { intRows, readRows, requireOk } from '../rows.ts';
-import type { Applied, FaultWrite, Headers, Rows } from './fault-writes.ts';
+import type { Applied, FaultWrite, Headers, Rows } from './fault-write.ts';
 
 /** Rows of a table with `twice`, which is computed as `2 * value`. */
 const BEFORE = [

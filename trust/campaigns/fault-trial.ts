@@ -5,7 +5,7 @@ import type { Reply } from '../http.ts';
 import type { TrustServer } from '../server.ts';
 import { LOST_COMMIT, isAtMark, isKill, toRule } from './fault-points.ts';
 import type { Fault, FaultPoint } from './fault-points.ts';
-import type { Applied, FaultWrite } from './fault-writes.ts';
+import type { Applied, FaultWrite } from './fault-write.ts';
 
 export interface Rig {
   readonly server: TrustServer;

@@ -1,31 +1,11 @@
 import { Int32, Table, Utf8, tableToIPC, vectorFromArray } from 'apache-arrow';
-import type { HttpClient, Reply } from '../http.ts';
+import type { HttpClient } from '../http.ts';
 import { stageVersion } from '../../test/support/staged-version.ts';
 import type { StagedVersion } from '../../test/support/staged-version.ts';
 import { intRows, readRows, requireOk } from '../rows.ts';
 import { DERIVED_WRITES } from './fault-derived.ts';
+import type { Applied, FaultWrite, Rows } from './fault-write.ts';
 import { listTables } from './kill-writers.ts';
-
-/** How often a request was applied; `torn` when a part of it is visible, or a value that was never written. */
-export type Applied = number | 'torn';
-
-export type Headers = Readonly<Record<string, string>>;
-export type Rows = Awaited<ReturnType<typeof readRows>>;
-
-/** One kind of write, sent to a separate table. */
-export interface FaultWrite {
-  readonly name: string;
-  /** Requests that are sent at the same time, each with its own words. */
-  readonly members: number;
-  /** Applied twice, it shows: an increment, a row. */
-  readonly isRepeatable: boolean;
-  prepare(client: HttpClient, table: string): Promise<void>;
-  send(client: HttpClient, table: string, member: number, headers: Headers): Promise<Reply>;
-  /** For each member. */
-  read(client: HttpClient, table: string): Promise<readonly Applied[]>;
-  /** Of derived data: brought up to date once more, does it equal what it is derived from? */
-  follows?(client: HttpClient, table: string): Promise<boolean>;
-}
 
 export const CHUNK_BYTES = 1024 ** 2;
 const LONG_CHUNKS = 3;

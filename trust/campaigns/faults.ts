@@ -8,7 +8,7 @@ import type { FaultPoint } from './fault-points.ts';
 import { describe, replaceWorker, runTrial } from './fault-trial.ts';
 import type { FaultTally, Rig, Trial } from './fault-trial.ts';
 import { CHUNK_BYTES, FAULT_WRITES } from './fault-writes.ts';
-import type { FaultWrite } from './fault-writes.ts';
+import type { FaultWrite } from './fault-write.ts';
 
 const SERVERS = 2;
 const FULL_SECONDS = 480;
