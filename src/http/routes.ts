@@ -31,6 +31,8 @@ export function addRoutes(server: FastifyInstance, settings: RouteSettings): voi
   server.removeAllContentTypeParsers();
   // Bodies are read by the request pipeline, after authentication.
   server.addContentTypeParser('*', (_request, _payload, done) => done(null));
+  // No route takes it, but without a Content-Type Fastify would refuse it before the search for a route.
+  server.addHttpMethod('QUERY', { hasBody: false, overrideExisting: true });
   server.addHook('onRequest', (request, reply, done) => {
     void reply.headers(commonHeaders(request.id));
     if (settings.isDraining()) void reply.header('connection', 'close');

@@ -13,7 +13,7 @@ import {
   ListNamespacesQuery,
   ListNamespacesReply,
 } from '../wire/namespaces.ts';
-import { EmptyBody, NoContent } from '../wire/shapes.ts';
+import { EmptyBody } from '../wire/shapes.ts';
 import { defineNamespaceOperation, defineNewNamespaceOperation, json, objectReply, toShownPath } from './operation.ts';
 import type { NamespaceRequest, Reply } from './operation.ts';
 import type { Services } from './services.ts';
@@ -67,7 +67,7 @@ export const namespaceExists = defineNamespaceOperation({
   summary: 'Check whether a namespace exists',
   permission: 'see',
   body: { kind: 'json', shape: EmptyBody },
-  replies: [json(NoContent, 'The namespace exists. The reply has no body.')],
+  replies: [{ description: 'The namespace exists. The reply has no body.' }],
   run: async () => ({ kind: 'empty' }),
 });
 

@@ -90,7 +90,9 @@ interface WithStream {
 export type IngestRequest = NewTableRequest & WithStream;
 export type TableIngestRequest = TableRequest & WithStream;
 
-export interface ReplyShape {
+export type ReplyShape = ReplyContent | { readonly description: string };
+
+interface ReplyContent {
   readonly mediaType: string;
   readonly shape: Type.TSchema;
   readonly description: string;

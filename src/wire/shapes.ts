@@ -114,8 +114,6 @@ export type Sent<Shape> = Shape extends readonly (infer Entry)[]
     ? { readonly [Key in keyof Shape]: Sent<Shape[Key]> | ({} extends Pick<Shape, Key> ? undefined : never) }
     : Shape;
 
-export const NoContent = Type.Null();
-
 export const ErrorBody = Type.Object({
   type: Type.String({ description: 'Path-style error kind; determined by the status.' }),
   title: Type.String({ description: 'Short title; determined by the status.' }),

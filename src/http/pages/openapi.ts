@@ -140,11 +140,11 @@ function describeBody(operation: Operation): Json | undefined {
 }
 
 function describeSuccess(operation: Operation): Json {
-  const content = operation.replies.map(
-    ({ mediaType, shape }) => [mediaType, { schema: toJsonSchema(shape) }] as const,
-  );
   const description = operation.replies.map((reply) => reply.description).join(' ');
-  return { description, content: Object.fromEntries(content) };
+  const content = operation.replies.flatMap((reply) =>
+    'shape' in reply ? [[reply.mediaType, { schema: toJsonSchema(reply.shape) }] as const] : [],
+  );
+  return { description, ...(content.length === 0 ? {} : { content: Object.fromEntries(content) }) };
 }
 
 function describeErrors(operation: Operation): Json {

@@ -5,7 +5,7 @@ import { tableNotFound } from '../../model/refusals.ts';
 import { isManaged, locationUri } from '../../model/table.ts';
 import type { TableState } from '../../model/table.ts';
 import { toSchemaJson } from '../../wire/schema/schema-json.ts';
-import { BranchQuery, NoContent } from '../../wire/shapes.ts';
+import { BranchQuery } from '../../wire/shapes.ts';
 import {
   DescribeTableBody,
   DescribeTableQuery,
@@ -61,7 +61,7 @@ export const tableExists = defineTableOperation({
   permission: 'read',
   followsRename: 'never',
   body: { kind: 'json', shape: TableExistsBody },
-  replies: [json(NoContent, 'The table exists. The reply has no body.')],
+  replies: [{ description: 'The table exists. The reply has no body.' }],
   async run({ table, body, dialect, delimiter }, services) {
     if (await isOnlyDeclared(table, services)) {
       if (dialect === 'lance' && body.version === undefined) return { kind: 'empty' };

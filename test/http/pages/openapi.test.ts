@@ -97,9 +97,16 @@ test('describes success and every status that the operation may answer with', ()
     assert.deepEqual(Object.keys(responses).toSorted(), expected.toSorted());
     assert.deepEqual(
       Object.keys(responses[status]?.content ?? {}),
-      replies.map(({ mediaType }) => mediaType),
+      replies.flatMap((reply) => ('shape' in reply ? [reply.mediaType] : [])),
     );
     assert.ok(Object.values(responses).every(({ description }) => description !== ''));
+  }
+});
+
+test('describes no content for a reply without a body', () => {
+  for (const id of ['table_exists', 'namespace_exists']) {
+    const { responses } = described.find(({ operation }) => operation.operationId === id)?.operation ?? assert.fail(id);
+    assert.deepEqual(responses['200'], { description: responses['200']?.description });
   }
 });
 
