@@ -16,17 +16,17 @@ export interface BackgroundParts extends TableAccess {
   readonly limits: Pick<EngineLimits, 'writeAttemptsMax'>;
 }
 
-/** What keeps a commit from being undone after it was reported. */
+/** Keeps a reported commit from being undone. */
 interface BuildGuard {
-  /** Refuses while a failed write of several commits has yet to be undone: the index would go with it. */
+  /** Refuses while a failed write of several commits is still to be undone: its undo would drop the index too. */
   readonly requireUndone: () => void;
-  /** Resolves when nothing that another node has begun can undo what is committed by now. */
+  /** Resolves when no write that another node has begun can undo the commits made so far. */
   readonly outlastOthers: () => Promise<void>;
 }
 
 const ALONE: BuildGuard = { requireUndone: () => {}, outlastOthers: async () => {} };
 
-/** Called before each phase of work; may throw to stop there. */
+/** Called before each phase of work; throws to stop before it. */
 type EnterPhase = (phase: string) => Promise<void> | void;
 
 export interface TimedOptimization extends Optimization {
@@ -35,9 +35,9 @@ export interface TimedOptimization extends Optimization {
 }
 
 /**
- * Index builds and compaction commit beside the queue: they change no rows, the engine commits them over whatever was
- * committed since they began, and the queue would be kept for minutes. So they have no journal entry; they open the table
- * in the queue, and their commits are synced before they are reported. They cannot be stopped.
+ * Index builds and compaction commit outside the queue, which they would block for minutes: they change no rows, and
+ * the engine rebases them onto later commits. They have no journal entry. They open the table in the queue, sync their
+ * commits before they report them, and cannot be cancelled.
  */
 export class BackgroundWork {
   readonly #parts: BackgroundParts;
@@ -63,7 +63,7 @@ export class BackgroundWork {
           if (!(await this.#isUndone(target, commit, guard))) return commit;
           if (attempt >= limits.writeAttemptsMax) throw indexUndone();
         } catch (error) {
-          // An overwrite makes the index worthless: it is built again.
+          // An overwrite makes the index useless: build it again.
           if (attempt >= limits.writeAttemptsMax || !engine.isConflict(error)) throw error;
         } finally {
           opened.close();
@@ -72,7 +72,10 @@ export class BackgroundWork {
     });
   }
 
-  /** A write of several commits that fails takes back what was committed between them: that is known when it has ended. */
+  /**
+   * Whether the undo of a failed write of several commits has reverted this commit. Known once no such write is
+   * pending.
+   */
   async #isUndone(
     { location, branch }: WriteTarget,
     { version }: IndexCommit,
@@ -81,13 +84,13 @@ export class BackgroundWork {
     await outlastOthers();
     const { queues, storages } = this.#parts;
     const storage = storages.of(location.root);
-    const takesBack = ({ kind, restoredVersion = version }: Commit): boolean =>
+    const hasReverted = ({ kind, restoredVersion = version }: Commit): boolean =>
       kind === 'restore' && restoredVersion < version;
     const look = async (): Promise<boolean> => {
       requireUndone();
       for (let after = version; ;) {
         const commits = (await storage.readCommits(location, branch, after)) ?? [];
-        if (commits.some(takesBack)) return true;
+        if (commits.some(hasReverted)) return true;
         const last = commits.at(-1);
         if (last === undefined) return false;
         after = last.version;
@@ -96,7 +99,7 @@ export class BackgroundWork {
     return queues.run(location, look, { isNext: true });
   }
 
-  /** `undefined` when a writer was faster: then nothing was changed. `requireUndone` as in `BuildGuard`. */
+  /** `undefined` if a writer won the race: nothing was changed. `requireUndone` as in `BuildGuard`. */
   async optimize(
     location: TableLocation,
     request: OptimizeRequest,
@@ -111,17 +114,17 @@ export class BackgroundWork {
         return { optimization: started, laneMilliseconds: performance.now() - enteredAt };
       });
       const finishing = optimization.finish();
-      const pauses = request.pausesWriters === true ? await this.#makeWay(location, optimization, finishing) : 0;
+      const pauses = request.pausesWriters === true ? await this.#pauseWriters(location, optimization, finishing) : 0;
       const done = await finishing;
       return done === undefined ? undefined : { ...done, laneMilliseconds: laneMilliseconds + pauses };
     });
   }
 
   /**
-   * Appends do not conflict with a compaction, but one writer can be fast enough for it to lose every race for the next
-   * version. So while it takes long, writers pause now and then. Returns how long.
+   * Appends do not conflict with a compaction, but a fast writer can make it lose every race for the next version.
+   * Pauses writers now and then while a compaction is slow, and returns for how long.
    */
-  async #makeWay(
+  async #pauseWriters(
     location: TableLocation,
     { waitForMerge }: { readonly waitForMerge: (millisecondsMax: number) => Promise<boolean> },
     finishing: Promise<unknown>,
@@ -139,14 +142,14 @@ export class BackgroundWork {
         milliseconds += performance.now() - startedAt;
         return isMerged;
       };
-      // Where it cannot be known whether it is merged, writers wait no longer.
+      // If it is unknown whether the compaction was merged, stop pausing writers.
       if (await this.#parts.queues.run(location, hold, { isNext: true }).catch(() => true)) break;
     }
     return milliseconds;
   }
 
-  /** Settles when all work that runs now has ended; `undefined` when none runs. The removal of a table waits for it. */
-  whenOver(location: TableLocation): Promise<unknown> | undefined {
+  /** Settles when the work that is running now has ended; `undefined` if none is running. */
+  whenIdle(location: TableLocation): Promise<unknown> | undefined {
     const key = locationKey(location);
     const running = [...this.#running].filter((each) => each.key === key);
     return running.length === 0 ? undefined : Promise.allSettled(running.map(({ done }) => done));
@@ -156,7 +159,7 @@ export class BackgroundWork {
     const { location } = target;
     const done = runSynced(this.#parts.storages, location, async (scope) => {
       const base = (await this.#parts.engine.findLatestVersion(target)) ?? 0;
-      // A failure may follow a commit: a compaction that is in, and a refresh of an index that failed.
+      // Work can fail after a commit: the compaction was committed, then refreshing an index failed.
       const [outcome] = await Promise.allSettled([work()]);
       await this.#requireIntact(target, base, scope);
       if (outcome.status === 'rejected') throw outcome.reason;
@@ -171,7 +174,7 @@ export class BackgroundWork {
     }
   }
 
-  /** Takes back a commit whose files were cut short, ahead of the next write: it would make the table unreadable. */
+  /** Reverts a commit with truncated files before the next write: it would make the table unreadable. */
   async #requireIntact(target: WriteTarget, base: number, scope: SyncScope): Promise<void> {
     const torn = await this.#findTorn(target, base);
     if (torn === undefined) return;
@@ -182,7 +185,7 @@ export class BackgroundWork {
       if (later.some((commit) => replaces(commit, torn.version))) return;
       const latest = Math.max(torn.version, ...later.map(({ version }) => version));
       if (later.every(({ kind }) => isMaintenance(kind))) await engine.restoreVersion(target, torn.version - 1, latest);
-      // A restore would lose the writes that have followed it; they do not depend on the index.
+      // A restore would lose the writes after it; they do not depend on the index.
       else if (torn.indexNames.length > 0) await this.#dropIndexes(target, torn.indexNames);
       else throw cannotTakeBack(torn.version);
       await scope.sync();
@@ -191,7 +194,7 @@ export class BackgroundWork {
     throw notKept();
   }
 
-  /** The first torn commit of maintenance after a version. Writes check their own commits. */
+  /** The first torn maintenance commit after a version. Writes check their own commits. */
   async #findTorn(target: WriteTarget, base: number) {
     const { engine, storages } = this.#parts;
     const { location, branch } = target;
@@ -199,7 +202,7 @@ export class BackgroundWork {
     for (let version = base + 1; version <= latest; version += 1) {
       const inspected = await storages.of(location.root).inspectCommit(location, branch, version);
       if (inspected?.isIntact === false && isMaintenance(inspected.kind)) return { ...inspected, version };
-      // Others may have committed thousands of versions meanwhile.
+      // Thousands of versions may have been committed meanwhile.
       if (version % INSPECTED_AT_ONCE === 0) await nextTurn();
     }
     return undefined;
@@ -219,7 +222,7 @@ export class BackgroundWork {
 const INSPECTED_AT_ONCE = 50;
 
 const PAUSE_EVERY_MILLISECONDS = 1000;
-/** Each pause may be twice as long as the one before: the more versions there are to catch up with, the longer it takes. */
+/** Each pause may be twice as long as the last: the compaction has more versions to catch up with. */
 const FIRST_PAUSE_MILLISECONDS = 250;
 const PAUSES_MAX = 5;
 
@@ -228,7 +231,7 @@ function replaces({ kind, restoredVersion = Infinity }: Commit, version: number)
   return kind === 'overwrite' || (kind === 'restore' && restoredVersion < version);
 }
 
-/** Runs work on a table, and resolves when all that it committed is durable. */
+/** Runs work on a table and resolves when all its commits are durable. */
 export async function runSynced<Value>(
   storages: Storages,
   location: TableLocation,
@@ -253,8 +256,8 @@ interface RemovalParts {
 }
 
 /**
- * Removes the manifests of versions whose deletion is committed. To be called in the queue of their table, by its owner.
- * What fails stays listed in the catalog, and is repeated.
+ * Removes the manifests of versions whose deletion is committed. Call it in the table's queue, as the owner. Failed
+ * removals stay listed in the catalog and are retried.
  */
 export async function removeVersions(
   { engine, storages, batches }: RemovalParts,

@@ -11,27 +11,27 @@ import { readExpectation, toCommit, toEntry, toReplayed } from './journal-entrie
 import { prepareUndo } from './recovery/undo-commits.ts';
 import { inDoubt, isClearRefusal, refuse, requireNoView } from './refusals.ts';
 import type { FailedWrite, Fields, JournaledWrite, SucceededWrite, WriteRequest, WriteResult } from './write.ts';
-import { beginEntries, noteLoss, runReplayable } from './shared-steps.ts';
+import { beginEntries, noteLostLease, runReplayable } from './shared-steps.ts';
 import type { PipelineParts } from './shared-steps.ts';
 
-/** The version of an external writer for one table of a batch. */
+/** A version of an external writer, for one table of a batch. */
 export interface BatchedVersion {
   readonly table: TableRecord;
-  /** The main one when absent. */
+  /** The main branch if absent. */
   readonly branch: string | undefined;
   readonly plan: SubmittedPlan;
   readonly versionMetadata?: JournaledWrite['versionMetadata'];
 }
 
-/** Versions that one table of a batch loses. */
+/** Versions of one table that a batch deletes. */
 export interface BatchedDeletion {
   readonly table: TableRecord;
-  /** The main one when absent. */
+  /** The main branch if absent. */
   readonly branch: string | undefined;
   readonly ranges: readonly VersionRange[];
 }
 
-/** Changes of several tables. No table is in it twice, except that it may get a version and lose others. */
+/** Changes of several tables. A table is listed once, except that it may get a version and lose others. */
 export interface BatchWrite extends BatchChanges {
   readonly request: WriteRequest;
   readonly versions: readonly BatchedVersion[];
@@ -47,7 +47,7 @@ interface Member {
   readonly scope: SyncScope;
 }
 
-/** All that is left is its record. */
+/** A batch that is ready to be recorded. */
 interface ReadyBatch {
   readonly id: string;
   readonly published: readonly PublishedManifest[];
@@ -66,17 +66,17 @@ interface BatchParts extends PipelineParts {
 
 const ATTEMPTS_MAX = 10;
 const ATTEMPT_PAUSE_MILLISECONDS = 50;
-/** How long a batch that is refused waits for the same batch at another node. */
+/** How long a refused batch waits for the same batch on another node. */
 const REPLAY_MILLISECONDS = 10_000;
 const REPLAY_PAUSE_MILLISECONDS = 20;
 const UNDO_MILLISECONDS_MIN = 100;
 const UNDO_MILLISECONDS_MAX = 5000;
 
 /**
- * The same protocol for versions of several tables, which readers see all at once. From `begin` to `record` the catalog
- * holds the readers of each table at its base version. Either the one transaction of `record` shows everything, or each
- * table is taken back to its base version, by this process or by those that follow it, and no reader has seen anything.
- * Versions are deleted by the same transaction, which lists their manifests for removal.
+ * Commits versions of several tables, which become visible together. From `begin` to `record`, the catalog pins readers
+ * of each table to its base version. Either the single transaction of `record` publishes everything, or each table is
+ * restored to its base version, by this process or a successor, before any reader sees a change. The same transaction
+ * deletes versions by listing their manifests for removal.
  */
 export class BatchCommits {
   readonly #parts: BatchParts;
@@ -85,7 +85,7 @@ export class BatchCommits {
     this.#parts = parts;
   }
 
-  /** `prepare` reads and checks the batch, unless it is a replay: then its tables may be gone. */
+  /** `prepare` reads and checks the batch. It is not called for a replay, whose tables may be gone. */
   async run(request: WriteRequest, prepare: () => Promise<BatchWrite>): Promise<WriteResult> {
     return runReplayable(this.#parts, { request }, async () => {
       const result = await this.#enqueue(prepare).catch(refuse);
@@ -106,7 +106,10 @@ export class BatchCommits {
     });
   }
 
-  /** What has refused a batch may be its own changes, which another node has made since step 1, and may not have recorded yet. */
+  /**
+   * The refusal may be caused by the batch itself: another node may have applied it since step 1, and not recorded it
+   * yet.
+   */
   async #replayOr(refused: FailedWrite, request: WriteRequest): Promise<WriteResult> {
     if (request.key === undefined) return refused;
     const giveUpAt = performance.now() + REPLAY_MILLISECONDS;
@@ -119,12 +122,12 @@ export class BatchCommits {
     return (await this.#findReplay(request)) ?? refused;
   }
 
-  /** Step 1 again, for requests with a key: those of one process wait for each other, those of several nodes do not. */
+  /** Step 1 again, for requests with a key: identical requests wait for each other only within one process. */
   async #findReplay(request: WriteRequest): Promise<SucceededWrite | undefined> {
     return request.key === undefined ? undefined : this.#parts.idempotency.findReplay(request);
   }
 
-  /** In the order of table ids: two batches that share tables never wait for each other. */
+  /** Enters the queues in the order of table ids, so that batches that share tables cannot deadlock. */
   async #inQueues(
     batch: BatchWrite,
     [first, ...others]: readonly TableLocation[],
@@ -136,7 +139,9 @@ export class BatchCommits {
     return this.#parts.queues.run(first, next, { caller });
   }
 
-  /** Until it begins, a batch at another node may claim its tables: each then claims them again, at a random moment. */
+  /**
+   * Until it begins, a batch on another node may claim its tables; each then claims them again, after a random delay.
+   */
   async #commit(batch: BatchWrite, versions: readonly BatchedVersion[]): Promise<WriteResult> {
     for (let attempt = 1; attempt <= ATTEMPTS_MAX; attempt += 1) {
       const result = await this.#commitOnce(batch, versions);
@@ -146,7 +151,7 @@ export class BatchCommits {
     return refuse(new NotOwner());
   }
 
-  /** `undefined`: another node has taken a table, and nothing was changed. */
+  /** `undefined`: another node has taken a table; nothing was changed. */
   async #commitOnce(batch: BatchWrite, versions: readonly BatchedVersion[]): Promise<WriteResult | undefined> {
     const { onStep } = this.#parts;
     const members: Member[] = [];
@@ -184,15 +189,16 @@ export class BatchCommits {
       }
       return await this.#record(batch, members, { id, published, deletions });
     } catch (error) {
-      for (const write of [...members.map(({ version }) => version), ...deletions]) noteLoss(this.#parts, write, error);
+      for (const write of [...members.map(({ version }) => version), ...deletions])
+        noteLostLease(this.#parts, write, error);
       const result = await this.#undo({ members, unclear }, id);
       return result ?? (error instanceof NotOwner ? undefined : refuse(error));
     }
   }
 
   /**
-   * A refused batch takes no table from its owner, which may have uploads for it. What is there because of a write that may
-   * still be undone refuses nothing yet: the claim waits for its end.
+   * A batch that will be refused takes no table from its owner, which may hold uploads for it. A refusal caused by a
+   * write that may still be undone does not count yet: the claim waits until that write has ended.
    */
   async #checkElsewhere({ table }: Pick<BatchedVersion, 'table'>, check: () => Promise<unknown>): Promise<void> {
     const { coordination, journal } = this.#parts;
@@ -216,17 +222,16 @@ export class BatchCommits {
     const storage = storages.of(table.location.root);
     await storage.requireRoot();
     const { baseVersion, transactionId } = await this.#findBase(version);
-    // The key is that of the whole batch, whose own entry is written by `record`.
+    // The key belongs to the entry of the whole batch, which `record` writes.
     const write = { request: { ...request, key: undefined }, table, branch, recordedAs: RECORDED_AS };
     const facts = { kinds: plan.kinds, transactionId, batchDigest: request.digest() };
     const expected = { ...facts, isMultiCommit: true, rule: { from: 'nothing' } } as const;
     const entry = toEntry(write, { baseVersion, epoch, generation: undefined, expected });
-    // After all that may refuse: a scope has to be ended.
+    // Last, after everything that may refuse, because a scope must be ended.
     const scope = await storage.beginSync(table.location);
     return { version, entry: { ...entry, digest: entry.id }, scope };
   }
 
-  /** Refuses a version that is not the next one. */
   async #findBase(version: BatchedVersion) {
     const baseVersion = (await this.#parts.engine.findLatestVersion(toTarget(version))) ?? 0;
     const { transactionId } = await version.plan.prepare({ version: async () => baseVersion, forget: () => {} });
@@ -242,12 +247,12 @@ export class BatchCommits {
     return { table, branch, epoch, ...(await this.#findRemovable(deletion)) };
   }
 
-  /** Refuses what cannot be deleted; a version that the same batch commits changes nothing about that. */
+  /** Refuses versions that cannot be deleted. Versions that the same batch commits make no difference. */
   async #findRemovable(deletion: BatchedDeletion) {
     return this.#parts.engine.versions.findRemovable(toTarget(deletion), deletion.ranges);
   }
 
-  /** The deletion is committed: what fails here is repeated later. */
+  /** The deletion is committed; failures here are retried later. */
   async #removeVersions({ deletions }: BatchWrite): Promise<void> {
     const { batches, coordination, journal, telemetry } = this.#parts;
     const removals = await batches.listRemovals(deletions.map(({ table }) => table.id)).catch(() => []);
@@ -263,7 +268,7 @@ export class BatchCommits {
     }
   }
 
-  /** Readers keep the base versions from here on. */
+  /** From here on, readers get the base versions. */
   async #begin(members: readonly Member[]): Promise<void> {
     const { engine, onStep } = this.#parts;
     await onStep('begin');
@@ -277,7 +282,7 @@ export class BatchCommits {
     for (const { version, entry } of members) await engine.holdReaders(toTarget(version), entry.baseVersion);
   }
 
-  /** `unclear` gets a member of which it is not known whether its version is, or will be, there. */
+  /** `unclear` collects members whose version may exist, or may still arrive. */
   async #publish(members: readonly Member[], unclear: Member[]): Promise<readonly PublishedManifest[]> {
     const { journal, onStep } = this.#parts;
     const published: PublishedManifest[] = [];
@@ -332,7 +337,7 @@ export class BatchCommits {
     }
   }
 
-  /** All at once: a reader that has seen one table sees the others too. */
+  /** Publishes all tables together: a reader that sees one new version sees all of them. */
   async #show(members: readonly Member[]): Promise<void> {
     const { engine, responses, onCommit } = this.#parts;
     for (const { version } of members) engine.releaseReaders(toTarget(version));
@@ -343,20 +348,22 @@ export class BatchCommits {
     }
   }
 
-  /** Gives a result unless everything is as it was before: of a batch that was recorded after all, or one in doubt. */
+  /**
+   * Returns a result only if the batch was recorded after all, or is in doubt; `undefined` if everything was undone.
+   */
   async #undo({ members, unclear }: FailedBatch, id: string): Promise<WriteResult | undefined> {
     const { journal, inDoubtWrites, engine, fences } = this.#parts;
     const undos = members.map(({ version, entry }) => prepareUndo(this.#parts, version.table, entry));
     let cause: unknown;
     for (let milliseconds = UNDO_MILLISECONDS_MIN; milliseconds <= UNDO_MILLISECONDS_MAX; milliseconds *= 2) {
       try {
-        // The transaction that records the batch may have been committed, and its reply lost.
+        // The transaction that records the batch may have been committed although its reply was lost.
         const kept = await journal.find(id);
         if (kept !== undefined) {
           await this.#show(members);
           return { ...toReplayed(kept), kind: 'committed' };
         }
-        // A version that is still on its way to an object store must not follow the base version later.
+        // A version still on its way to an object store must not arrive after the base version was restored.
         for (const { version, entry } of unclear) await fences.fence(toTarget(version), entry).catch(ignoreMissing);
         for (const undo of undos) await undo().catch(ignoreMissing);
         return undefined;
@@ -366,7 +373,7 @@ export class BatchCommits {
         await sleep(milliseconds, undefined, { ref: false });
       }
     }
-    // Undone in the background, or by the new owners; the catalog holds readers until then.
+    // Undone in the background, or by the new owners; until then the catalog pins the readers.
     for (const { version } of members) engine.releaseReaders(toTarget(version));
     inDoubtWrites.add(members.map(({ entry }) => entry));
     return { kind: 'in-doubt', error: inDoubt(cause) };

@@ -4,17 +4,17 @@ import type { CommitKind, VersionMetadata } from '../model/table.ts';
 import { MAIN_BRANCH } from '../model/table.ts';
 import type { Fields, FieldsRule, JournaledWrite, ReplayableWrite } from './write.ts';
 
-/** What the journal stores of a write before its commit, to find the commit by. */
+/** What the journal stores about a write before its commit, to recognize the commit later. */
 export interface Expectation extends Partial<Pick<JournaledWrite, 'recordedAs' | 'properties'>> {
-  /** What its commit can be. */
+  /** The possible kinds of its commit. */
   readonly kinds: readonly CommitKind[];
-  /** The rows that the commit adds, of all writes of its batch, where that is known. */
+  /** Rows that the commit adds for all writes of its batch, if known. */
   readonly addedRows?: number | undefined;
-  /** Of the transaction, where it was known: no other commit is taken for this one. */
+  /** The id of the transaction, if known in advance: no other commit can be taken for it. */
   readonly transactionId?: string | undefined;
-  /** Takes several commits: after a failure all of them are undone. */
+  /** The write takes several commits, which are all undone after a failure. */
   readonly isMultiCommit?: true;
-  /** The digest of the batch that the write belongs to: the key of that is only in the entry of the whole batch. */
+  /** The digest of the batch that the write belongs to. Only the entry of the whole batch has the key. */
   readonly batchDigest?: string;
   readonly rule: FieldsRule;
   readonly versionMetadata?: VersionMetadata | undefined;
@@ -43,7 +43,7 @@ export function toEntry(write: JournaledWrite, { expected, ...facts }: EntryFact
   };
 }
 
-/** Larger ones are not kept: a replayed reply then lacks them. */
+/** Larger outcomes are not stored: a replayed reply lacks these fields. */
 const OUTCOME_CHARACTERS_MAX = 65_536;
 
 export function toCommit(write: JournaledWrite, entry: NewEntry, version: number, fields: Fields): NewCommit {
@@ -62,25 +62,25 @@ export function toCommit(write: JournaledWrite, entry: NewEntry, version: number
   };
 }
 
-/** Older entries and those of catalog transactions have none. */
+/** Entries of older releases and of catalog transactions have none. */
 export function readExpectation({ expected }: Pick<JournalEntry, 'expected'>): Expectation {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only `toEntry` writes it.
   return { kinds: [], rule: { from: 'nothing' }, ...(JSON.parse(expected) as Partial<Expectation>) };
 }
 
-/** The result of an entry that was committed before. */
+/** The replayed result of a committed entry. */
 export function toReplayed({ id, key, version = 0, transactionId, outcome = '{}' }: JournalEntry): ReplayableWrite {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only the pipeline writes it.
   const fields = JSON.parse(outcome) as Fields;
   return { kind: 'replayed', version, transactionId, properties: undefined, fields, response: { id, key } };
 }
 
-/** Who has written, and where. */
+/** Identifies who wrote, and where. */
 export function originOf(entry: Pick<NewEntry, 'caller' | 'tableId' | 'branch'>): string {
   return `${branchNameOf(entry)} ${entry.caller}`;
 }
 
-/** Where writes follow one another: a branch of a table. */
+/** Identifies a branch of a table: writes to it are sequential. */
 export function branchNameOf({ tableId, branch }: Pick<NewEntry, 'tableId' | 'branch'>): string {
   return `${tableId} ${branch ?? MAIN_BRANCH}`;
 }

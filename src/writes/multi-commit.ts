@@ -7,19 +7,19 @@ import { prepareUndo } from './recovery/undo-commits.ts';
 import { findFault } from './recovery/verify.ts';
 import { asServiceError, inDoubt, isClearRefusal, refuse } from './refusals.ts';
 import type { FailedWrite, JournaledWrite, MultiCommitWrite, SucceededWrite, WriteResult } from './write.ts';
-import { beginEntries, noteLoss, requireExpectedVersion, runReplayable, toSuccess } from './shared-steps.ts';
+import { beginEntries, noteLostLease, requireExpectedVersion, runReplayable, toSuccess } from './shared-steps.ts';
 import type { PipelineParts } from './shared-steps.ts';
 
 interface UnfinishedWrite {
   readonly entry: NewEntry;
-  /** A commit of it may still be on its way to an object store. */
+  /** A commit may still be on its way to an object store. */
   readonly mayArrive: boolean;
 }
 
 /**
- * The same protocol for a write that takes several commits of the engine, one for each chunk of its data. It is all or
- * nothing: readers see the base version until the write is recorded, and from the first call of the engine on any failure
- * restores the base version. So there is nothing to verify.
+ * The protocol for a write that takes several engine commits, one for each chunk of its data. It is all or nothing:
+ * readers see the base version until the write is recorded, and any failure after the first engine call restores it. So
+ * there is nothing to verify.
  */
 export class MultiCommitPipeline {
   readonly #parts: PipelineParts;
@@ -45,8 +45,8 @@ export class MultiCommitPipeline {
   }
 
   /**
-   * The queue is kept to the end: what another write commits now would be lost when the base version is restored. While
-   * the restore is retried, the caller already gets the failure.
+   * Holds the queue to the end, because restoring the base version would lose the commits of other writes. While the
+   * restore is retried, the caller already gets the failure.
    */
   async #write<Outcome>(
     write: MultiCommitWrite<Outcome>,
@@ -84,14 +84,14 @@ export class MultiCommitPipeline {
         phase = 'recording';
         return await this.#record(write, entry, { version, fields: write.toFields(outcome) });
       } catch (error) {
-        noteLoss(this.#parts, write, error);
+        noteLostLease(this.#parts, write, error);
         if (phase === 'syncing') {
-          // Undone in the background when the disk works again; after a failed sync, at the next start.
+          // Undone in the background once the disk works again; after a failed sync, at the next start.
           inDoubtWrites.add([entry]);
           return { kind: 'in-doubt', error: asServiceError(error) };
         }
         const failed = refuse(error);
-        // Until it is known whether the record was written, the write is in doubt, not refused.
+        // Until it is known whether the record was written, the write is in doubt.
         const early: FailedWrite = phase === 'recording' ? { kind: 'in-doubt', error: inDoubt(error) } : failed;
         const mayArrive = phase === 'committing' && !isClearRefusal(error);
         const undone = await this.#undo(write, { entry, mayArrive }, () => onFailed(early));
@@ -122,8 +122,8 @@ export class MultiCommitPipeline {
   }
 
   /**
-   * Other writers wait while it is tried; when that takes too long they are refused until it is done in the background.
-   * Gives the result if the write was recorded after all, and `left` when it is undone later.
+   * Other writers wait during the first attempts; if these take too long, they are refused until the undo succeeds in
+   * the background. Returns the result if the write was recorded after all, and `left` if it is undone later.
    */
   async #undo(
     write: JournaledWrite,
@@ -139,14 +139,14 @@ export class MultiCommitPipeline {
     };
     for (let milliseconds = UNDO_MILLISECONDS_MIN; milliseconds <= UNDO_MILLISECONDS_MAX; milliseconds *= 2) {
       try {
-        // The transaction that records the write may have been committed, and its reply lost.
+        // The transaction that records the write may have been committed although its reply was lost.
         const kept = await journal.find(entry.id);
         if (kept?.state === 'committed') {
           end(kept);
           await this.#publish(write);
           return { ...toReplayed(kept), kind: 'committed', properties: write.table.properties };
         }
-        // Invariant 17: the base version is the latest again only when no commit can follow it any more.
+        // Invariant 17: restore the base version only after no late commit can follow it.
         if (mayArrive) await fences.fence(target, entry);
         await undo();
         end();
@@ -158,14 +158,15 @@ export class MultiCommitPipeline {
           return 'undone';
         }
         if (error instanceof NotOwner) break;
-        // The same request waits for the end of this one.
+        // The same request waits until this one has ended.
         if (!isDelayed) idempotency.addInDoubt(entry);
         isDelayed = true;
         onDelay();
         await sleep(milliseconds, undefined, { ref: false });
       }
     }
-    // Undone in the background, or by its new owner. The catalog holds readers until then, unless the write was recorded.
+    // Undone in the background, or by the new owner. Until then the catalog pins the readers, unless the write was
+    // recorded.
     engine.releaseReaders(target);
     inDoubtWrites.add([entry]);
     return 'left';

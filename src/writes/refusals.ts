@@ -3,7 +3,7 @@ import { isView } from '../model/derived/view.ts';
 import { catalogUnavailable, changeInDoubt, reasonOf } from '../model/refusals.ts';
 import type { FailedWrite, JournaledWrite } from './write.ts';
 
-/** The engine or the service refused the write, and nothing was committed. A timeout is no clear refusal. */
+/** Whether the engine or the service refused the write, and nothing was committed. A timeout is not a clear refusal. */
 export function isClearRefusal(error: unknown): boolean {
   if (!(error instanceof ServiceError)) return false;
   return error.changedNothing || (error.traits.status < 500 && error.kind !== 'RequestTimeout');
@@ -18,7 +18,7 @@ export function refuse(error: unknown): FailedWrite {
   return { kind: 'refused', error: asServiceError(error) };
 }
 
-/** The write may have been applied. The service finds out, and answers the same request when it knows. */
+/** The write may have been applied. Once the service knows, it replays the result to the same request. */
 export function inDoubt(cause: unknown): ServiceError {
   return new ServiceError('ServiceUnavailable', `It is not known whether the write was applied.${reasonOf(cause)}`, {
     hint: 'Send the same request again, with the same Idempotency-Key if it has one: it is not applied twice.',
@@ -29,34 +29,34 @@ export function inDoubt(cause: unknown): ServiceError {
 }
 
 /**
- * For a change that no journal entry resolves, such as a tag: unless it was clearly refused, it may have been made. What
- * conflicts with changes of others was not made.
+ * For a change that no journal entry resolves, such as a tag: it may have been made unless it was clearly refused. A
+ * conflict means that it was not made.
  */
 export function orInDoubt(error: unknown): unknown {
   const isConflict = error instanceof ServiceError && error.kind === 'ConcurrentModification';
   return isConflict || isClearRefusal(error) ? error : changeInDoubt(error);
 }
 
-/** Where the catalog does not know whether its transaction was committed: nothing was written to the table yet. */
+/** If it is unknown whether the transaction of `begin` was committed: nothing was written to the table yet. */
 export function notBegun(cause: unknown): unknown {
   return cause instanceof ServiceError && cause.outcome === 'unknown' ? catalogUnavailable(cause) : cause;
 }
 
-/** The storage has taken the data of a commit and cut it short, or lost it. The commit was taken back. */
+/** The storage accepted the data of a commit but truncated or lost it. The commit was reverted. */
 export function notKept(): ServiceError {
   const message = 'The storage did not store the data of the write; nothing was changed.';
   const hint = 'Check the storage and its free space, then send the write again.';
   return new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 30 });
 }
 
-/** The torn commit of a compaction that other writes have followed: a restore would lose them. */
+/** A compaction with truncated files that later writes follow: a restore would lose those writes. */
 export function cannotTakeBack(version: number): ServiceError {
   const message = `The storage truncated files of version ${version}, and later writes build on it.`;
   const hint = 'Restore the version before it, and repeat the later writes.';
   return new ServiceError('Internal', message, { hint });
 }
 
-/** A malformed batch can end the engine's reading early without an error. The commit was taken back. */
+/** A malformed batch can end the engine's reading early without an error. The commit was reverted. */
 export function malformed(): ServiceError {
   return invalidInput('A record batch of the Arrow stream is malformed.');
 }
@@ -74,7 +74,7 @@ export function indexUndone(): ServiceError {
 
 type WrittenTable = Pick<JournaledWrite, 'table'> & { readonly recordedAs?: string | undefined };
 
-/** Writes of a view that change none of its rows, or are its own. */
+/** Writes to a view that change none of its rows, or refresh it. */
 const WRITES_OF_VIEWS: ReadonlySet<string> = new Set(['refresh_materialized_view', 'drop_table_index']);
 
 export function requireNoView({ table, recordedAs = '' }: WrittenTable): void {

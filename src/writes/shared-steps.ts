@@ -13,7 +13,7 @@ import type { VerifyParts } from './recovery/verify.ts';
 import { notBegun, refuse, requireNoView } from './refusals.ts';
 import type { JournaledWrite, OnBatch, OnCommit, OnWriteStep, SucceededWrite, WriteResult } from './write.ts';
 
-/** Steps that writes of one commit, of several commits and of several tables share. */
+/** Steps shared by writes of one commit, of several commits and of several tables. */
 export interface PipelineParts extends VerifyParts {
   readonly journal: Journal;
   readonly coordination: Coordination;
@@ -34,7 +34,7 @@ type ReplayableRequest = Pick<JournaledWrite, 'request'> &
     readonly plan?: CommitPlan<unknown> | MultiCommitPlan<unknown>;
   };
 
-/** Step 1 of any write: the result of the same request, if it was applied before; otherwise it is enqueued. */
+/** Step 1 of any write: returns the result of the same request if it was applied before, else enqueues it. */
 export async function runReplayable(
   { idempotency, onStep }: PipelineParts,
   { request, check, growth, branch, table, recordedAs, plan }: ReplayableRequest,
@@ -48,7 +48,7 @@ export async function runReplayable(
       const replayed = await idempotency.findReplay(request);
       if (replayed !== undefined) return replayed;
       await check?.();
-      // Branches count for no quota.
+      // Branches do not count towards quotas.
       const isCounted = growth !== undefined && (branch === undefined || branch === MAIN_BRANCH);
       if (isCounted && request.admit !== undefined) {
         await request.admit(typeof growth === 'function' ? await growth() : growth);
@@ -61,12 +61,15 @@ export async function runReplayable(
   }
 }
 
-/** Invariant 14: If-Match is about the version that the write will follow. */
+/** Invariant 14: If-Match applies to the version that the write will follow. */
 export function requireExpectedVersion({ request: { expectedVersion } }: JournaledWrite, base: number): void {
   if (expectedVersion !== undefined && expectedVersion !== base) throw versionDiffers(expectedVersion, base);
 }
 
-/** Step 5: one transaction, for one write or batch, or for one write of each of several tables. It also bounds entries in doubt and removes those that were answered or aborted. */
+/**
+ * Step 5, in one transaction: for one write, one batch, or one write of each of several tables. It also bounds entries
+ * in doubt and removes answered and aborted ones.
+ */
 export async function beginEntries(
   parts: PipelineParts,
   writes: readonly Pick<JournaledWrite, 'table' | 'branch'>[],
@@ -77,21 +80,21 @@ export async function beginEntries(
   const bounds = writes.map((write, index) => {
     return { ids: inDoubtWrites.unboundedOf(write), version: (entries[index] ?? entries[0]).baseVersion };
   });
-  // After a power loss no marks are trusted, so entries without a key need not survive it. A hold on readers must: the
-  // commits that it hides may.
+  // After a power loss no marks are trusted, so entries without a key need not survive it. A hold on readers must
+  // survive, because the commits that it hides may.
   const isDurable = sync === 'full' && entries.some(({ key, holdsReaders }) => key !== undefined || holdsReaders);
   try {
     await journal.begin(entries, { bounds, removes, isDurable });
   } catch (error) {
-    for (const write of writes) noteLoss(parts, write, error);
+    for (const write of writes) noteLostLease(parts, write, error);
     throw notBegun(error);
   }
   responses.removed(removes);
   for (const { ids } of bounds) inDoubtWrites.bounded(ids);
 }
 
-/** The next write of the table asks for its lease again. */
-export function noteLoss(
+/** Makes the next write of the table ask for its lease again. */
+export function noteLostLease(
   { coordination }: PipelineParts,
   { table }: Pick<JournaledWrite, 'table'>,
   error: unknown,

@@ -8,13 +8,14 @@ import { BatchMember, prepareBatch, takeBatch } from './queue/batch.ts';
 import type { Batch } from './queue/batch.ts';
 import { findFault, rebuildFields, findOrFenceCommit } from './recovery/verify.ts';
 import { asServiceError, inDoubt, isClearRefusal, refuse } from './refusals.ts';
-import { beginEntries, noteLoss, requireExpectedVersion, runReplayable, toSuccess } from './shared-steps.ts';
+import { beginEntries, noteLostLease, requireExpectedVersion, runReplayable, toSuccess } from './shared-steps.ts';
 import type { PipelineParts } from './shared-steps.ts';
 import type { FailedWrite, Fields, TableWrite, WriteResult } from './write.ts';
 
 /**
- * The commit protocol of a write that is one commit of the engine, from top to bottom. It keeps the invariants 8 to 14 of
- * ARCHITECTURE.md. The result is a value: nothing is thrown to report success, and nothing below calls back into this.
+ * The commit protocol of a write that is one engine commit, from top to bottom. It keeps invariants 8 to 14 of
+ * ARCHITECTURE.md. The result is a value: success is never reported by an exception, and nothing below calls back into
+ * this class.
  */
 export class WritePipeline {
   readonly #parts: PipelineParts;
@@ -48,12 +49,12 @@ export class WritePipeline {
       const [next, ...others] = await this.#withoutReplayed(batch);
       if (next !== undefined) await this.#commit([next, ...others]);
     } catch (error) {
-      // Nothing has begun: from then on every failure is a value.
+      // Nothing has begun yet; after this point, every failure is a value.
       for (const member of batch) member.settle(refuse(error));
     }
   }
 
-  /** Step 1 again, for writes that came before this node knew what the former owner of the table had committed. */
+  /** Step 1 again, for writes that arrived before this node knew what the table's former owner had committed. */
   async #withoutReplayed(batch: Batch): Promise<readonly BatchMember[]> {
     const { inDoubtWrites, idempotency } = this.#parts;
     await inDoubtWrites.own(batch[0].write.table);
@@ -68,8 +69,8 @@ export class WritePipeline {
   }
 
   /**
-   * Leaves the queue after the engine's commit: sync and record overlap the commit of the next batch. A refused batch of
-   * several falls apart, and a fault reaches only the write that has it.
+   * Leaves the queue after the engine's commit: sync and record overlap the commit of the next batch. A refused batch
+   * of several writes is split, so that only the faulty write fails.
    */
   async #commit(batch: Batch): Promise<void> {
     const result = await this.#commitOnce(batch);
@@ -78,7 +79,7 @@ export class WritePipeline {
       void this.#finish(batch, result);
       return;
     }
-    // After an outage, or by a node that may not write, it is not split: each part would only fail in the same way.
+    // After an outage, or on a node that may not write, do not split: each part would fail in the same way.
     const { kind, error } = result;
     const isFinal = kind === 'in-doubt' || error.kind === 'ServiceUnavailable' || error instanceof NotOwner;
     const middle = Math.ceil(batch.length / 2);
@@ -91,7 +92,7 @@ export class WritePipeline {
     await this.#commit([next, ...last]);
   }
 
-  /** Steps 4 to 6: own, begin, commit; and verify, when it is not clear whether the commit was made. */
+  /** Steps 4 to 6: own, begin, commit; then verify, if it is unclear whether the commit was made. */
   async #commitOnce(batch: Batch): Promise<CommitResult> {
     const { engine, storages, journal, inDoubtWrites, limits, onStep, onBatch } = this.#parts;
     const { write } = batch[0];
@@ -114,7 +115,8 @@ export class WritePipeline {
             const prepared = await prepareBatch(batch, table);
             if (prepared === undefined) return this.#abort({ entries: entries ?? [], scope }, cannotShare());
             if (entries === undefined) entries = await this.#begin(batch, prepared, { baseVersion: base, epoch });
-            // After the base was read: what a new owner commits first conflicts with it, and this is not repeated.
+            // Asked after the base was read: a commit that a new owner made before conflicts, and this attempt is not
+            // repeated.
             else await journal.requireOwner(record.id, epoch);
             await onStep('commit');
             const startedAt = performance.now();
@@ -138,7 +140,7 @@ export class WritePipeline {
         scope?.end();
         return refuse(error);
       }
-      noteLoss(this.#parts, write, error);
+      noteLostLease(this.#parts, write, error);
       const isRefused = isClearRefusal(error) || engine.isConflict(error) || error instanceof NotOwner;
       return isRefused ? this.#abort({ entries, scope }, error) : this.#verify(target, { entries, scope }, error);
     }
@@ -162,7 +164,7 @@ export class WritePipeline {
       const [first, ...others] = entries;
       if (first !== undefined) await beginEntries(this.#parts, [batch[0].write], [first, ...others]);
     } catch (error) {
-      // If the catalog's commit failed, the entries may exist all the same.
+      // The entries may exist even if the catalog's commit failed.
       responses.abort(entries.map(({ id }) => id));
       throw error;
     }
@@ -184,12 +186,12 @@ export class WritePipeline {
         return { kind: 'committed', ...pending, version, fields };
       }
     } catch {
-      // Without a verdict it is not known either.
+      // Without a verdict the write is in doubt too.
     }
     return this.#leaveInDoubt(pending, error);
   }
 
-  /** No other write runs meanwhile: the version before the write becomes the latest again. */
+  /** Restores the version before the write. No other write runs meanwhile. */
   async #takeBack(
     target: WriteTarget,
     pending: PendingBatch,
@@ -200,7 +202,7 @@ export class WritePipeline {
       const { tableId, epoch } = at(pending.entries, 0);
       await this.#parts.journal.requireOwner(tableId, epoch);
       await this.#parts.engine.restoreVersion(target, version - 1, version);
-      // Durable before the entries go: nothing else would take the commit back after a power loss.
+      // Must be durable before the entries are removed: after a power loss, nothing else would revert the commit.
       await pending.scope?.sync();
       return this.#abort(pending, fault);
     } catch (error) {
@@ -233,8 +235,8 @@ export class WritePipeline {
       const commits = batch.map(({ write }, index) => toCommit(write, at(entries, index), version, at(fields, index)));
       recorded = await journal.record(commits, sync === 'full');
     } catch (error) {
-      noteLoss(this.#parts, batch[0].write, error);
-      // Committed, but not known to be durable, or not recorded. The storage's own error says what that means.
+      noteLostLease(this.#parts, batch[0].write, error);
+      // Committed, but not durable for certain, or not recorded. The storage's error explains the former.
       inDoubtWrites.add(entries);
       const reported = isSynced ? inDoubt(error) : asServiceError(error);
       for (const member of batch) member.settle({ kind: 'in-doubt', error: reported });
@@ -252,7 +254,7 @@ export class WritePipeline {
     }
   }
 
-  /** The latest state of the table. After a failure nothing that is cached of it holds. */
+  /** Opens the latest state of the table. After a failure, its cached handles are dropped. */
   async #withTable<Value>(
     target: WriteTarget,
     mayBeMissing: boolean,
@@ -282,13 +284,13 @@ interface PendingBatch {
 interface CommittedBatch extends PendingBatch {
   readonly kind: 'committed';
   readonly version: number;
-  /** Of each member's reply, in order. */
+  /** The fields of each member's reply, in order. */
   readonly fields: readonly Fields[];
 }
 
 type CommitResult = CommittedBatch | FailedWrite;
 
-/** The table that a plan sees when there is no data and it may create it. */
+/** What a plan sees if there is no data and it may create the table. */
 const MISSING: OpenTable = {
   get native(): never {
     throw new Error('There is no table.');
@@ -306,7 +308,7 @@ function at<Item>(items: readonly Item[], index: number): Item {
   return item;
 }
 
-/** Never leaves: a batch that cannot be prepared is split. */
+/** Internal: a batch that cannot be prepared is split. */
 function cannotShare(): ServiceError {
   return new ServiceError('Internal', 'The writes cannot share a commit.');
 }

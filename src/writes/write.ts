@@ -3,35 +3,38 @@ import type { CommitPlan, MultiCommitPlan } from '../engine/engine.ts';
 import type { CommitKind, TableRecord, VersionMetadata } from '../model/table.ts';
 import type { ServiceError } from '../errors/service-error.ts';
 
-/** Identifies a request, and tells a repeated one from a new one. */
+/** Identifies a request and distinguishes a repeated one from a new one. */
 export interface WriteRequest {
   readonly operation: string;
   readonly caller: string;
   readonly requestId: string;
-  /** The header Idempotency-Key. */
+  /** The Idempotency-Key header. */
   readonly key: string | undefined;
-  /** The version that the table must have, as the header If-Match says. */
+  /** The version that the If-Match header requires. */
   readonly expectedVersion: number | undefined;
-  /** Of caller, operation, address and body; the body has been read by the time that it is asked for. */
+  /** Covers caller, operation, address and body. Call it after the body was read. */
   digest(): string;
-  /** Refuses what a size quota does not allow. Asked when it is known that the request is no replay. Absent: no quota. */
+  /**
+   * Refuses what a size quota does not allow. Called once the request is known not to be a replay. Absent without a
+   * quota.
+   */
   readonly admit?: ((growth: Growth) => Promise<void>) | undefined;
-  /** Fires when the client has gone before its reply was out. */
+  /** Fires if the client disconnects before the reply was sent. */
   signal(): AbortSignal;
 }
 
-/** What a write adds to its table, at most, for size quotas. */
+/** The most that a write adds to its table, for size quotas. */
 export interface Growth {
   readonly rows: number;
   readonly bytes: number;
-  /** All rows that the table has are replaced. */
+  /** All existing rows of the table are replaced. */
   readonly replacesAll?: boolean;
 }
 
-/** Fields of a reply, kept in the journal for a repeated request. */
+/** Fields of a reply, stored in the journal for repeated requests. */
 export type Fields = Readonly<Record<string, unknown>>;
 
-/** How to rebuild the fields from the commit when the engine's reply was lost. */
+/** How to rebuild the fields from the commit if the engine's reply was lost. */
 export type FieldsRule =
   | { readonly from: 'values'; readonly fields: Fields }
   | { readonly from: 'added-rows' | 'removed-rows'; readonly names: readonly string[] }
@@ -42,7 +45,7 @@ export type FieldsRule =
 export interface JournaledWrite {
   readonly request: WriteRequest;
   readonly table: TableRecord;
-  /** The main one when absent. */
+  /** The main branch if absent. */
   readonly branch: string | undefined;
   /** Its name in the transaction feed. */
   readonly recordedAs: string;
@@ -52,7 +55,7 @@ export interface JournaledWrite {
   readonly versionMetadata?: (() => VersionMetadata) | undefined;
   /** Refuses the write before it is enqueued. Not called for a replay. */
   readonly check?: (() => Promise<void>) | undefined;
-  /** Absent: the table does not grow. A function is called only for a quota, and not for a replay. */
+  /** Absent if the table does not grow. A function is called only if there is a quota and the request is no replay. */
   readonly growth?: Growth | (() => Promise<Growth>) | undefined;
 }
 
@@ -61,24 +64,27 @@ interface WriteOf<Plan, Outcome> extends JournaledWrite {
   toFields(outcome: Outcome): Fields;
 }
 
-/** A write that is one commit of the engine. */
+/** A write that is one engine commit. */
 export interface TableWrite<Outcome> extends WriteOf<CommitPlan<Outcome>, Outcome> {
   readonly rule: FieldsRule;
 }
 
-/** A write that takes several commits, visible all at once. */
+/** A write that takes several commits, which become visible together. */
 export interface MultiCommitWrite<Outcome> extends WriteOf<MultiCommitPlan<Outcome>, Outcome> {
-  /** Refuses the write in its turn, when what it was computed from has changed. No other owner can change it any more. */
+  /**
+   * Called in the queue: refuses the write if what it was computed from has changed. No other node can change that any
+   * more.
+   */
   readonly confirm?: (() => Promise<void>) | undefined;
 }
 
 /** The entry whose response is about to be sent. */
 export interface ResponseRef extends Pick<NewEntry, 'id' | 'key'> {
-  /** Present when the write removed rows. */
+  /** Present if the write removed rows. */
   readonly removal?: Removal;
 }
 
-/** Once it is answered, what its caller wrote to the branch before this version is not replayed without a key. */
+/** Once the response is sent, earlier writes of the caller to the branch are no longer replayed without a key. */
 export interface Removal {
   /** Caller and branch. */
   readonly origin: string;
@@ -88,19 +94,19 @@ export interface Removal {
 export interface SucceededWrite {
   readonly kind: 'committed' | 'replayed';
   readonly version: number;
-  /** Absent when the table was dropped right after the commit. */
+  /** Absent if the table was dropped right after the commit. */
   readonly transactionId: string | undefined;
-  /** All that the table now has; not known for a replayed write. */
+  /** All current properties of the table; not known for a replayed write. */
   readonly properties: Readonly<Record<string, string>> | undefined;
   readonly fields: Fields;
-  /** Absent when nothing would be replayed. */
+  /** Absent if nothing would be replayed. */
   readonly response: ResponseRef | undefined;
 }
 
 /** A success that a repeated request gets. */
 export type ReplayableWrite = SucceededWrite & { readonly response: ResponseRef };
 
-/** `refused` changed nothing. `in-doubt` may have been applied, and says so. */
+/** `refused`: nothing was changed. `in-doubt`: the write may have been applied, and the error says so. */
 export interface FailedWrite {
   readonly kind: 'refused' | 'in-doubt';
   readonly error: ServiceError;
@@ -108,7 +114,7 @@ export interface FailedWrite {
 
 export type WriteResult = SucceededWrite | FailedWrite;
 
-/** The protocol's steps, in order, as tests and campaigns name them; each is reported when it starts. */
+/** The steps of the protocol, in order, as tests and campaigns name them. Each is reported when it starts. */
 export type WriteStep =
   | 'replay'
   | 'enqueue'
@@ -131,12 +137,12 @@ export type OnBatch = (commit: {
   readonly endedAt: number;
 }) => void;
 
-/** Called after each recorded write; `isAppend` when it only added rows. */
+/** Called after each recorded write; `isAppend` if it only added rows. */
 export type OnCommit = (table: TableRecord, options: CommitOptions) => Promise<void>;
 
 export interface CommitOptions {
   readonly isAppend: boolean;
-  /** False if it only changed rows. */
+  /** False if the write only changed rows. */
   readonly mayChangeIndexes: boolean;
 }
 

@@ -54,7 +54,7 @@ export interface WritesSettings extends Pick<
   readonly catalog: Catalog;
   readonly telemetry: Telemetry;
   readonly limits: Limits;
-  /** Where responses are marked; absent where several nodes serve. */
+  /** Where responses are marked; absent in a cluster. */
   readonly marksFile: string | undefined;
   /** For data that has not arrived completely. */
   readonly spoolFolder: string;
@@ -63,7 +63,7 @@ export interface WritesSettings extends Pick<
   readonly now: () => number;
 }
 
-/** How long a committed write may take to be recorded before the removal of its table is tried all the same. */
+/** How long to wait for committed writes to be recorded before the table is removed anyway. */
 const RECORDING_MILLISECONDS_MAX = 2000;
 const RECORDING_PAUSE_MILLISECONDS = 10;
 const OUTLAST_PAUSE_MILLISECONDS = 100;
@@ -71,7 +71,7 @@ const OUTLAST_PAUSE_MILLISECONDS = 100;
 /** How often idle uploads and expired keys are removed. */
 const EXPIRY_MILLISECONDS = 60_000;
 
-/** All that changes a table. Each table is written by one write at a time; what is reported is durable. */
+/** All changes of tables. Writes to a table run one at a time, and are durable when reported. */
 export class Writes {
   readonly background: BackgroundWork;
   readonly idempotency: Idempotency;
@@ -117,7 +117,7 @@ export class Writes {
       if (!(await this.owns(table))) await settings.coordination.claim(table);
     };
     this.uploads = new Uploads({ limits, inserts, spool, idempotency, claim, now: () => performance.now() });
-    // What stays is removed the next time.
+    // The next run removes what this one could not.
     const expire = (): void =>
       void Promise.allSettled([this.uploads.expire(), journal.prune(), this.removeDeletedVersions()]);
     this.#expiry = setInterval(expire, EXPIRY_MILLISECONDS).unref();
@@ -128,7 +128,10 @@ export class Writes {
     return new Writes(settings, await Spool.open(spoolFolder, limits.engine.spoolBytesMax));
   }
 
-  /** The node that may write to the table, when it is another one. Otherwise this node may, and nothing is left pending. */
+  /**
+   * The node that may write to the table, if it is another one. Otherwise this node may write, and nothing is left
+   * pending.
+   */
   async locate(table: TableRecord, options?: LocateOptions): Promise<Owner | undefined> {
     const { coordination } = this.#settings;
     const owner = await coordination.locate(table, options);
@@ -138,7 +141,7 @@ export class Writes {
     return undefined;
   }
 
-  /** Whether this node may write to the table, for work without a journal entry, whose begin would tell. */
+  /** Whether this node may write to the table. For work without a journal entry, whose `begin` would check that. */
   async owns(table: TableRecord): Promise<boolean> {
     try {
       if ((await this.locate(table)) !== undefined) return false;
@@ -151,9 +154,9 @@ export class Writes {
   }
 
   /**
-   * For a commit beside the queue: resolves when nothing that another node has begun can undo it. This node takes the table
-   * back, which no other can then write from a base version before the commit. Where it cannot, because the table is written
-   * all the time, the writes that would undo the commit have ended.
+   * For a commit outside the queue: resolves when no write that another node has begun can undo it. Claims the table,
+   * so that no other node can write from a base version before the commit. If the table is too busy to be claimed,
+   * waits until the writes that would undo the commit have ended.
    */
   async outlastOthers({ table, branch }: Pick<JournaledWrite, 'table' | 'branch'>): Promise<void> {
     const { coordination, catalog } = this.#settings;
@@ -176,12 +179,12 @@ export class Writes {
     return this.#pipeline.run(write);
   }
 
-  /** Runs one at a time for each table: writes that are checked against what those before them have recorded. */
+  /** Runs one at a time for each table: for writes that are checked against what earlier ones have recorded. */
   async serialize<Value>(tableId: string, run: () => Promise<Value>): Promise<Value> {
     return this.#serialRuns.run(tableId, run);
   }
 
-  /** A write of several commits, visible all at once. */
+  /** A write of several commits, which become visible together. */
   async runSeveral<Outcome>(write: MultiCommitWrite<Outcome>): Promise<WriteResult> {
     return this.#multiCommit.run(write);
   }
@@ -195,31 +198,33 @@ export class Writes {
     return this.#inserts.insert(write, stream);
   }
 
-  /** Rows whose properties are set by the same transaction that makes them visible, or not at all. */
+  /** Inserts rows and sets properties in the transaction that makes the rows visible. */
   async insertWhole(write: WholeWrite, stream: CheckedStream): Promise<WriteResult> {
     return this.#inserts.insertWhole(write, stream);
   }
 
-  /** A request that is one catalog transaction, of which it is not known whether it was committed. */
+  /** Adds a request that is one catalog transaction whose outcome is unknown. */
   addInDoubt({ id, key, digest }: CompletedRequest, { fills, tableId }: Reservation): void {
     this.inDoubtWrites.add([{ id, key, digest, tableId: fills ?? tableId, branch: undefined, expected: '{}' }]);
   }
 
-  /** The entry of a request that is one catalog transaction, to be written by it. */
+  /** The journal entry of a request that is one catalog transaction, for that transaction to write. */
   toCompleted(request: WriteRequest, fields: Fields): CompletedRequest {
     const generation = request.key === undefined ? this.responses.startMarks() : undefined;
     const { key } = request;
     return { id: randomUUID(), key, digest: request.digest(), generation, outcome: JSON.stringify(fields) };
   }
 
-  /** Creates a table at a new location. It is invisible until the catalog publishes it: there is nothing to journal. */
+  /**
+   * Creates a table at a new location. It is invisible until the catalog publishes it, so there is nothing to journal.
+   */
   async createTable(
     location: TableLocation,
     stream: CheckedStream,
     storageOptions: Readonly<Record<string, string>>,
   ): Promise<WriteOutcome> {
     const { engine, storages } = this.#settings;
-    // In the queue, because its namespace may be dropped meanwhile: the removal must not run into the writing.
+    // In the queue, because its namespace may be dropped meanwhile: the removal must not overlap the writing.
     return this.exclusive(location, async () => {
       const outcome = await engine.createTable(location, stream, storageOptions);
       const range = { base: 0, version: outcome.version };
@@ -230,16 +235,16 @@ export class Writes {
   }
 
   /**
-   * Atomic work that creates no version, such as a tag, which is one file; or that its caller undoes. No other
-   * write of the table runs meanwhile, and it is durable when it is reported.
+   * Runs atomic work that creates no version, such as a tag (one file), or work that its caller undoes. No other write
+   * of the table runs meanwhile, and the work is durable when it is reported.
    */
   async exclusive<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
     return this.queues.run(location, async () => runSynced(this.#settings.storages, location, work));
   }
 
   /**
-   * As `exclusive`, for what nothing undoes or resolves: unless it was clearly refused, it may have been made. The work
-   * confirms after it has read what its change depends on, right before the change.
+   * Like `exclusive`, for changes that nothing undoes or resolves: they may have been made unless clearly refused. The
+   * work calls `confirm` right before the change, after it has read what the change depends on.
    */
   async change<Value>(table: TableRecord, work: (confirm: () => Promise<void>) => Promise<Value>): Promise<Value> {
     return this.exclusive(table.location, async () => {
@@ -263,30 +268,32 @@ export class Writes {
     return runSynced(this.#settings.storages, target, async () => this.queues.run(source, work));
   }
 
-  /** Takes a table away whose data stay: first, the writes before it are recorded. */
+  /** Detaches a table whose data stays. First, earlier writes are recorded. */
   async release<Value>({ id, location }: TableRecord, work: () => Promise<Value>): Promise<Value> {
     const { journal } = this.#settings.catalog;
     return this.queues.run(location, async () => {
       const giveUpAt = performance.now() + RECORDING_MILLISECONDS_MAX;
-      // They leave the queue when they are committed.
+      // Writes leave the queue when they are committed, before they are recorded.
       while ((await journal.pending(id)).length > 0 && performance.now() < giveUpAt)
         await sleep(RECORDING_PAUSE_MILLISECONDS);
       return work();
     });
   }
 
-  /** Waits for the writes before it, and for work beside them that cannot be stopped. Data that is not there is fine. */
+  /** Waits for earlier writes, and for background work that cannot be cancelled. Missing data is not an error. */
   async removeTable(location: TableLocation): Promise<void> {
     const { engine, storages } = this.#settings;
-    // An index build would bring the folder back.
-    await this.background.whenOver(location);
+    // An index build would create the folder again.
+    await this.background.whenIdle(location);
     await this.queues.run(location, async () => {
       await engine.dropTable(location);
       storages.of(location.root).forget(location);
     });
   }
 
-  /** What batches have deleted, and an outage or a crash has left. Tables of other nodes are left to them. */
+  /**
+   * Removes versions whose deletion was committed but interrupted by an outage or a crash. Skips tables of other nodes.
+   */
   async removeDeletedVersions(): Promise<void> {
     const { engine, storages, catalog, telemetry } = this.#settings;
     const { batches, tables } = catalog;
@@ -305,7 +312,7 @@ export class Writes {
     }
   }
 
-  /** What is known of the lease may be outdated. */
+  /** The cached lease may be outdated, so the catalog is asked. */
   async #requireOwner(table: TableRecord): Promise<void> {
     const { epoch } = await this.#settings.coordination.own(table);
     await this.#requireEpoch(table, epoch);
@@ -329,7 +336,7 @@ export class Writes {
   }
 }
 
-/** Marks survive a kill, not a restart of the machine. Where the boot has no id, no marks are trusted after a restart. */
+/** Marks survive a kill, not a reboot. If the boot has no id, no marks are trusted after a restart. */
 function readBootId(): string {
   try {
     return readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim();

@@ -49,7 +49,7 @@ const REMOVALS_MAX = 4;
 /** The drop is committed: what fails here is removed at the next start, and no caller waits for a running index build. */
 export async function removeData(services: Services, removals: readonly Removal[]): Promise<void> {
   await pLimit(REMOVALS_MAX).map(removals, async (removal) => {
-    const isLong = services.writes.background.whenOver(removal.location) !== undefined;
+    const isLong = services.writes.background.whenIdle(removal.location) !== undefined;
     const removed = orReport('removal of a dropped table', services, async () => {
       await services.writes.removeTable(removal.location);
       await services.catalog.tables.finishRemoval(removal);

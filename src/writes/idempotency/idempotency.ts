@@ -11,7 +11,7 @@ interface RunningRequest {
   readonly done: Promise<void>;
 }
 
-/** What a write was made to, and by what. */
+/** The target of a write, and its plan. */
 type WrittenTable = Pick<JournaledWrite, 'table' | 'branch' | 'growth'> & {
   readonly plan?: CommitPlan<unknown> | MultiCommitPlan<unknown> | undefined;
 };
@@ -19,9 +19,9 @@ type WrittenTable = Pick<JournaledWrite, 'table' | 'branch' | 'growth'> & {
 type RepeatableEntry = Pick<JournalEntry, 'id' | 'digest' | 'key'>;
 
 /**
- * Prevents a repeated request from being applied again. With an Idempotency-Key that is any request with the key, for as
- * long as the key is kept. Without one it is an identical request (same caller, table, address and body), and only while
- * the write before it is committed and its response was never begun, within a bounded window.
+ * Prevents a repeated request from being applied again. With an Idempotency-Key, that is any request with the same key
+ * while the key is kept. Without one, it is an identical request (same caller, table, address and body), only if the
+ * first write was committed and its response never begun, within a limited window.
  */
 export class Idempotency {
   readonly #journal: Journal;
@@ -35,14 +35,14 @@ export class Idempotency {
     this.#responses = responses;
   }
 
-  /** Writes that have not been answered yet, whether they wait, commit or are being recorded. */
+  /** Writes without a response yet: waiting, committing or being recorded. */
   get runningCount(): number {
     return [...this.#running.values()].reduce((sum, { size }) => sum + size, 0);
   }
 
-  /** Runs a request, after those that it may repeat: one with the same key, or an identical one whose client has gone. */
+  /** Runs a request after those that it may repeat: with the same key, or identical and disconnected. */
   async serialize<Value>(request: WriteRequest, run: () => Promise<Value>): Promise<Value> {
-    // A create that overwrites a table is two operations of one request.
+    // A create that overwrites a table runs two operations for one request.
     if (request.key !== undefined && this.#runningLike(request).some((other) => other.request === request))
       return run();
     const end = await this.#begin(request);
@@ -53,7 +53,7 @@ export class Idempotency {
     }
   }
 
-  /** The same for a write. Without a key it ends when its response is marked or released, not before. */
+  /** As `serialize`, for a write. Without a key, the request ends when its response is marked or released. */
   async serializeWrite(
     request: WriteRequest,
     written: WrittenTable | undefined,
@@ -74,7 +74,9 @@ export class Idempotency {
     }
   }
 
-  /** The result of the same request, if it was applied before. Refuses while that is in doubt. */
+  /**
+   * The result of the same request, if it was applied before. Refuses while the outcome of that request is in doubt.
+   */
   async findReplay(request: WriteRequest): Promise<SucceededWrite | undefined> {
     const { caller, key } = request;
     const digest = request.digest();
@@ -91,7 +93,7 @@ export class Idempotency {
     return toReplayed(entry);
   }
 
-  /** Whether the key of the request is kept; its body need not have been read. */
+  /** Whether the key of the request is stored. Does not need its body. */
   async hasKey({ caller, key }: Pick<WriteRequest, 'caller' | 'key'>): Promise<boolean> {
     return key !== undefined && (await this.#findByKey(caller, key)) !== undefined;
   }
@@ -100,7 +102,7 @@ export class Idempotency {
     this.#inDoubt.set(entry.id, entry);
   }
 
-  /** `committed`: the entry of a write whose client got an error. `undefined`: it was not committed. */
+  /** `committed`: the entry of a write whose client got an error; `undefined` if it was not committed. */
   endInDoubt(id: string, committed: JournalEntry | undefined, isOwn: boolean): void {
     this.#inDoubt.delete(id);
     if (committed === undefined || committed.key !== undefined) return;

@@ -6,21 +6,22 @@ const SLOT_BYTES = 128;
 const SLOTS = 4096;
 const HEADER = 'tiltyard-marks-1';
 
-/** What the process before this one has left: entries of its generation that are not marked were never answered. */
+/** The marks of the previous process: entries of its generation without a mark were never answered. */
 export interface PastMarks {
   readonly generation: string;
   readonly marked: ReadonlySet<string>;
 }
 
 /**
- * Which writes without an Idempotency-Key were answered, for the process that follows a kill of this one. A mark is one
- * small write to a preallocated slot, right before the first byte of the response; it survives a kill, not a power loss.
+ * Records which writes without an Idempotency-Key were answered, for the process that replaces this one after a kill. A
+ * mark is one small write to a preallocated slot, right before the first byte of the response. It survives a kill, not
+ * a power loss.
  *
- * Marks fail toward doing a request again: when one cannot be written, or the file is missing, damaged, or of another boot
- * of the machine, no entry of its generation is ever replayed to a request without a key.
+ * Failures lead to a request being executed again: if a mark cannot be written, or the file is missing, damaged or from
+ * another boot of the machine, no entry of its generation is replayed to a request without a key.
  */
 export class ResponseMarks {
-  /** Read once: then the marks of this process replace them. `undefined`: it is not certain what was marked. */
+  /** Read before the marks of this process replace them. `undefined` if it is uncertain what was marked. */
   readonly past: PastMarks | undefined;
   readonly #path: string;
   readonly #bootId: string;
@@ -35,12 +36,12 @@ export class ResponseMarks {
     this.past = readPast(path, bootId);
   }
 
-  /** Of entries that begin now; `undefined` while there is no file to mark responses in. */
+  /** The generation of new entries; `undefined` while there is no file for marks. */
   get generation(): string | undefined {
     return this.#generation;
   }
 
-  /** Starts a generation, in a new file that replaces the former one. False when the file cannot be written. */
+  /** Starts a generation in a new file, which replaces the previous one. False if the file cannot be written. */
   start(): boolean {
     const generation = randomUUID();
     const next = `${this.#path}.next`;
@@ -62,7 +63,7 @@ export class ResponseMarks {
     return true;
   }
 
-  /** False when the mark could not be written. */
+  /** False if the mark could not be written. */
   mark(id: string): boolean {
     const slot = this.#free.pop();
     if (this.#file === undefined || slot === undefined) return false;
@@ -75,7 +76,7 @@ export class ResponseMarks {
     return true;
   }
 
-  /** The entries are gone from the journal: their slots can be used again. */
+  /** Frees the slots of entries that were removed from the journal. */
   release(ids: readonly string[]): void {
     for (const id of ids) {
       const slot = this.#used.get(id);
@@ -84,12 +85,12 @@ export class ResponseMarks {
     }
   }
 
-  /** Ends the generation: none of its entries is replayed after a restart. False when not even that can be written. */
+  /** Ends the generation: none of its entries is replayed after a restart. False if the file cannot be removed. */
   invalidate(): boolean {
     try {
       rmSync(this.#path, { force: true });
     } catch {
-      // While the file is there, what is not marked in it counts as never answered.
+      // While the file exists, entries without a mark in it count as never answered.
       return false;
     }
     this.close();
@@ -103,13 +104,13 @@ export class ResponseMarks {
   }
 }
 
-/** The text, its checksum, and blanks. */
+/** The text and its checksum, padded with blanks. */
 function toSlot(text: string): string {
   const sum = crc32(text).toString(16).padStart(8, '0');
   return `${text} ${sum}`.padEnd(SLOT_BYTES);
 }
 
-/** `undefined` when anything at all is not as it was written. */
+/** `undefined` if anything differs from what was written. */
 function readPast(path: string, bootId: string): PastMarks | undefined {
   let text: string;
   try {

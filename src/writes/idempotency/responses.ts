@@ -7,17 +7,17 @@ import type { ResponseMarks } from './response-marks.ts';
 
 export interface ResponsesParts {
   readonly journal: Journal;
-  /** Absent where several nodes serve: a write counts as answered once its node has recorded it. */
+  /** Absent in a cluster: there, a write counts as answered once its node has recorded it. */
   readonly marks: ResponseMarks | undefined;
   readonly limits: JournalLimits;
   /** Milliseconds since 1970. */
   readonly now: () => number;
 }
 
-/** A committed write without a key, whose response has been neither marked nor released yet. */
+/** A committed write without a key whose response was neither marked nor released yet. */
 interface Unsent extends UnsentWrite {
   readonly result: ReplayableWrite;
-  /** Ends its request. */
+  /** Ends the request. */
   readonly end: () => void;
 }
 
@@ -27,27 +27,27 @@ interface UnsentWrite {
   readonly origin: string | undefined;
 }
 
-/** A committed write without a key, of which no response was ever begun. */
+/** A committed write without a key whose response was never begun. */
 interface Unanswered extends Pick<Unsent, 'origin' | 'result'> {
   readonly until: number;
 }
 
-/** Entries that were answered go with a transaction of a write; when so many wait, they get their own. */
+/** Answered entries are removed by the transaction of a later write; beyond this many, by a separate one. */
 const ANSWERED_MAX = 500;
-/** So many go together: a removal costs the transaction of a write as much for one as for several. */
+/** Removed in batches of at least this size: one removal costs a write's transaction as much as many. */
 const REMOVED_TOGETHER = 16;
 const PRUNE_MILLISECONDS = 1000;
 const RETRY_MILLISECONDS = 1000;
 const START_MARKS_MILLISECONDS = 1000;
 
-/** Which responses were begun, which results may be replayed without a key, and which entries can be removed. */
+/** Tracks which responses were begun, which results may be replayed without a key, and which entries can be removed. */
 export class Responses {
   readonly #parts: ResponsesParts;
-  /** By the id of the entry. */
+  /** By entry id. */
   readonly #unsent = new Map<string, Unsent>();
   /** By digest, oldest first. */
   readonly #unanswered = new Map<string, readonly Unanswered[]>();
-  /** Entries to be removed. */
+  /** Ids of entries to remove. */
   readonly #answeredIds = new Set<string>();
   readonly #aborted = new Set<string>();
   #pruning: NodeJS.Timeout | undefined;
@@ -58,7 +58,7 @@ export class Responses {
     this.#parts = parts;
   }
 
-  /** The generation of new entries. One that ended is followed by the next as soon as the disk has space for it. */
+  /** The generation of new entries. After one has ended, starts the next as soon as the disk has space for it. */
   startMarks(): string | undefined {
     const { marks, now } = this.#parts;
     if (marks === undefined) return undefined;
@@ -70,15 +70,18 @@ export class Responses {
   }
 
   /**
-   * Whether no response was begun for an entry that its process left pending. Responses follow the record, which
-   * PostgreSQL keeps; SQLite may lose it with the power, so there only the marks prove it.
+   * Whether an entry that its process left pending was never answered. Responses are sent after the record, which
+   * PostgreSQL keeps; SQLite may lose it in a power loss, so there only the marks prove it.
    */
   isUnanswered({ generation }: Pick<JournalEntry, 'generation'>): boolean {
     const { marks } = this.#parts;
     return marks === undefined || (generation !== undefined && generation === marks.generation);
   }
 
-  /** Keeps the result of a write without a key until its response is marked or released. False: there is none to keep. */
+  /**
+   * Keeps the result of a write without a key until its response is marked or released. False if there is nothing to
+   * keep.
+   */
   track(write: UnsentWrite, result: WriteResult, end: () => void): boolean {
     if ('error' in result || result.response === undefined) return false;
     const { response } = result;
@@ -87,8 +90,8 @@ export class Responses {
   }
 
   /**
-   * Right before the first byte of the response. From then on an identical request is a new one. Rejects when the mark can
-   * neither be written nor be done without: then the response must not be sent.
+   * Call right before the first byte of the response. From then on an identical request is a new one. Rejects if the
+   * mark cannot be written and the generation cannot be invalidated either: the response must not be sent then.
    */
   mark(response: ResponseRef): Promise<void> | undefined {
     const { id, key, removal } = response;
@@ -101,7 +104,10 @@ export class Responses {
     return undefined;
   }
 
-  /** No response will be sent: the client has gone. Its next identical request gets the result. */
+  /**
+   * The client has disconnected. Its next identical request gets the result; in a cluster, the write counts as
+   * answered.
+   */
   release({ id }: ResponseRef): void {
     const unsent = this.#unsent.get(id);
     if (unsent === undefined) return;
@@ -117,14 +123,14 @@ export class Responses {
     this.#addUnanswered({ digest: entry.digest, origin: originOf(entry) }, toReplayed(entry));
   }
 
-  /** Each answers one request: a second identical one is new. */
+  /** Each result is replayed once: a second identical request is a new one. */
   takeUnanswered(digest: string): ReplayableWrite | undefined {
     const [first, ...others] = this.#withoutExpired(digest);
     this.#setUnanswered(digest, others);
     return first === undefined ? undefined : { ...first.result, kind: 'replayed', properties: undefined };
   }
 
-  /** The write was answered or aborted, and its entry goes with the next transaction. */
+  /** Whether the write was answered or aborted, so that the next transaction removes its entry. */
   isRemovable(id: string): boolean {
     return this.#aborted.has(id) || this.#answeredIds.has(id);
   }
@@ -134,14 +140,14 @@ export class Responses {
   }
 
   /**
-   * Those that the next transaction removes. Until then the marks show which were answered. Aborted ones never wait: after
-   * a crash, the commit of a later write would be taken for theirs.
+   * Entries for the next transaction to remove. Until then, marks show which were answered. Aborted entries never wait:
+   * after a crash, the commit of a later write would be taken for theirs.
    */
   takeDue(): readonly string[] {
     return this.#answeredIds.size < REMOVED_TOGETHER ? [...this.#aborted] : this.takeRemovable();
   }
 
-  /** These entries are gone from the journal. */
+  /** The journal no longer has these entries. */
   removed(ids: readonly string[]): void {
     for (const id of ids) {
       this.#aborted.delete(id);
@@ -153,16 +159,16 @@ export class Responses {
   /** The writes were not committed. */
   abort(ids: readonly string[]): void {
     for (const id of ids) this.#aborted.add(id);
-    // The next write removes them, but it may come much later.
+    // The next write removes them, but may come much later.
     setImmediate(() => {
       if (ids.some((id) => this.#aborted.has(id))) this.#removeSoon();
     });
   }
 
   /**
-   * At the start: committed writes without a key whose response the former process never began may be replayed once more
-   * for the length of the window. Entries of any other generation are older, or their marks are lost: identical requests
-   * are new ones. May be called again after a failure.
+   * Call at start: allows committed writes without a key, whose response the previous process never began, to be
+   * replayed once within the window. Entries of other generations are older or have lost their marks, so identical
+   * requests are new ones. May be called again after a failure.
    */
   async recover(): Promise<void> {
     const { journal, marks } = this.#parts;
@@ -174,7 +180,7 @@ export class Responses {
     const kept = entries.filter(isKept);
     await journal.remove(entries.filter((entry) => !isKept(entry)).map(({ id }) => id));
     const generation = this.startMarks();
-    // Pending ones have not been answered either.
+    // Pending entries have not been answered either.
     const pending = (await journal.pending()).filter((entry) => entry.key === undefined && isKept(entry));
     const renewed = [...kept, ...pending].map(({ id }) => id);
     await journal.renew(renewed, generation);
@@ -184,7 +190,7 @@ export class Responses {
   async close(): Promise<void> {
     clearTimeout(this.#pruning);
     clearTimeout(this.#retrying);
-    // What stays is found in the marks.
+    // Entries that are not removed here are found through the marks.
     await this.#parts.journal.remove(this.takeRemovable()).catch(() => {});
     this.#aborted.clear();
     this.#parts.marks?.close();
@@ -206,7 +212,7 @@ export class Responses {
       await this.#parts.journal.remove([response.id]);
       this.#end(response.id);
     } catch (error) {
-      // The client learns of the failure, so its next request gets the result.
+      // The client sees the failure, so its next identical request gets the result.
       this.release(response);
       throw markFailed(error);
     }
@@ -216,7 +222,7 @@ export class Responses {
     const ids = this.takeRemovable();
     this.#parts.journal.remove(ids).then(
       () => this.removed(ids),
-      // They stay for the next transaction.
+      // The next transaction removes them.
       () => {
         if (this.#aborted.size > 0) this.#retryLater();
       },
@@ -236,7 +242,9 @@ export class Responses {
     this.#pruneLater();
   }
 
-  /** The rows of these writes may be gone: the same requests are new ones, also after a crash, as the marks then show. */
+  /**
+   * The rows of these writes may be gone, so identical requests are new ones. The marks keep that true after a crash.
+   */
   #dropBefore({ origin, version }: Removal): void {
     for (const [digest, unanswered] of this.#unanswered) {
       const isDropped = (each: Unanswered): boolean => each.origin === origin && each.result.version < version;
@@ -256,7 +264,7 @@ export class Responses {
     else this.#unanswered.delete(digest);
   }
 
-  /** Entries past their window are removed from the journal too: a restart must not bring them back. */
+  /** Also removes expired entries from the journal: a restart must not bring them back. */
   #withoutExpired(digest: string): readonly Unanswered[] {
     const now = this.#parts.now();
     const all = this.#unanswered.get(digest) ?? [];

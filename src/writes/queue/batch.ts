@@ -3,10 +3,10 @@ import { MAIN_BRANCH } from '../../model/table.ts';
 import type { WriteQueues } from './write-queues.ts';
 import type { TableWrite, WriteResult } from '../write.ts';
 
-/** A write in the queue of its table; the batch that it runs in settles its result. */
+/** A write in its table's queue. Its batch settles its result. */
 export class BatchMember {
   readonly write: TableWrite<unknown>;
-  /** How many takeovers this node had made when the write was looked for among those to replay. */
+  /** Takeovers that this node had made when it looked for a replay of this write. */
   readonly takeovers: number;
   readonly result: Promise<WriteResult>;
   settle: (result: WriteResult) => void = () => {};
@@ -22,7 +22,9 @@ export class BatchMember {
 
 export type Batch = readonly [BatchMember, ...BatchMember[]];
 
-/** The write at the head of the queue, and those behind it that may share its commit. It ends at the first one that may not. */
+/**
+ * The write at the head of the queue and the writes behind it that may share its commit, up to the first that may not.
+ */
 export async function takeBatch(first: BatchMember, queues: WriteQueues, engine: Engine): Promise<Batch> {
   const { plan, table, branch } = first.write;
   const { location } = table;
@@ -43,7 +45,7 @@ export async function takeBatch(first: BatchMember, queues: WriteQueues, engine:
   return batch;
 }
 
-/** One commit for all of them, each with its own outcome. `undefined` when they cannot share one now. */
+/** One commit for all members, each with a separate outcome. `undefined` if they cannot share one now. */
 export async function prepareBatch(
   [first, ...others]: Batch,
   table: OpenTable,
@@ -66,7 +68,7 @@ function alone(prepared: PreparedCommit<unknown>): PreparedCommit<readonly unkno
   };
 }
 
-/** It depends on the version that it follows: it shares no commit. */
+/** A write with If-Match depends on the version that it follows, so it shares no commit. */
 function isConditional({ write }: BatchMember): boolean {
   return write.request.expectedVersion !== undefined;
 }

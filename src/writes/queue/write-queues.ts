@@ -11,13 +11,13 @@ export type QueueLimits = Pick<
 >;
 
 interface Queued {
-  /** Ahead of all that wait, and never refused. */
+  /** Goes ahead of all waiting work, and is never refused. */
   readonly isNext?: boolean;
-  /** A write that the batch at the head of the queue may include. It then never runs by itself. */
+  /** A write that the batch at the head of the queue may include. It then does not run separately. */
   readonly candidate?: object;
-  /** Fires when the client has gone; asked for only when the write has to wait. A write that has begun goes on. */
+  /** Fires when the client disconnects. Requested only if the write has to wait; a write that has begun continues. */
   readonly signal?: () => AbortSignal;
-  /** Whose write it is; absent for work of the service. */
+  /** Who sent the write; absent for internal work. */
   readonly caller?: string;
 }
 
@@ -27,16 +27,16 @@ interface Waiter {
   readonly candidate: object | undefined;
   readonly caller: string | undefined;
   readonly start: (how: Start) => void;
-  /** Ends the time limit of the wait, and the watch for the client's disconnect. */
+  /** Stops the timeout and the watch for the client's disconnect. */
   readonly stop: () => void;
 }
 
-/** Exists only while its table is written. */
+/** Exists only while its table is being written. */
 interface Queue {
   /** When the write at its head began. */
   startedAt: number;
   readonly waiting: Waiter[];
-  /** Called when one more waits. */
+  /** Called when another write starts to wait. */
   onArrival: () => void;
 }
 
@@ -48,8 +48,8 @@ interface PastBatch {
 const PAST_BATCHES_MAX = 1000;
 
 /**
- * One write at a time for each table, first come, first served. Writes that meet inside the engine run again and again:
- * eight at once have a third of the throughput of one after the other, and some kinds are refused.
+ * One write at a time for each table, in order of arrival. Concurrent writes conflict in the engine and are retried:
+ * eight at once reach a third of the sequential throughput, and some kinds are refused.
  */
 export class WriteQueues {
   readonly #limits: QueueLimits;
@@ -61,7 +61,7 @@ export class WriteQueues {
     this.#limits = limits;
   }
 
-  /** Work that has the table for itself. */
+  /** Runs work with exclusive access to the table. */
   async run<Value>(
     location: TableLocation,
     work: () => Promise<Value>,
@@ -76,7 +76,7 @@ export class WriteQueues {
     }
   }
 
-  /** A write that runs its batch when it comes to the head, or is in the batch of the one ahead of it. */
+  /** A write that runs its batch at the head of the queue, or joins the batch of the write ahead of it. */
   async runBatch(
     location: TableLocation,
     work: () => Promise<void>,
@@ -97,7 +97,7 @@ export class WriteQueues {
     return this.#queues.size;
   }
 
-  /** Writes that wait, of all tables. */
+  /** Waiting writes, of all tables. */
   get waiting(): number {
     return [...this.#queues.values()].reduce((sum, { waiting }) => sum + waiting.length, 0);
   }
@@ -108,8 +108,9 @@ export class WriteQueues {
   }
 
   /**
-   * For the write at the head, right after a batch of several: waits briefly for the members of that batch to return.
-   * Closed-loop clients would otherwise alternate between small and large batches. A lone writer never waits.
+   * Called at the head of the queue after a batch of several members: waits briefly for those clients to send their
+   * next write. Closed-loop clients would otherwise alternate between small and large batches. A lone writer never
+   * waits.
    */
   async gather(location: TableLocation): Promise<void> {
     const key = locationKey(location);
@@ -130,14 +131,14 @@ export class WriteQueues {
     queue.onArrival = () => {};
   }
 
-  /** For the write at the head: how many shared its commit. */
+  /** Called at the head of the queue: how many writes shared the commit. */
   recordBatch(location: TableLocation, members: number): void {
     const key = locationKey(location);
     if (members < 2) this.#pastBatches.delete(key);
     else this.#pastBatches.set(key, { members, endedAt: performance.now() });
   }
 
-  /** Refuses while a write has kept others waiting for so long that the engine must have lost it. */
+  /** Throws if a write has blocked others for so long that the engine must have lost it. */
   requireMoving(): void {
     const { queueHoldSeconds } = this.#limits;
     const stuckSince = performance.now() - queueHoldSeconds * 1000;
@@ -149,7 +150,7 @@ export class WriteQueues {
     }
   }
 
-  /** For the write at the head: takes the next one out of the queue if it may be in the batch, and is wanted. */
+  /** Called at the head of the queue: removes the next waiter if it is a candidate that the batch accepts. */
   takeNext<Taken extends object>(
     location: TableLocation,
     isWanted: (candidate: object) => candidate is Taken,
@@ -195,7 +196,7 @@ export class WriteQueues {
     });
   }
 
-  /** A caller is refused before the queue is full, so that others still get in. */
+  /** Refuses one caller before the queue is full, to leave space for others. */
   #requireSpace(waiting: readonly Waiter[], caller: string | undefined): void {
     const { queueWaitingMax, queueWaitingPerCallerMax } = this.#limits;
     if (waiting.length >= queueWaitingMax) {

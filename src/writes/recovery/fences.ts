@@ -8,14 +8,14 @@ interface FenceParts {
   readonly journal: Journal;
 }
 
-/** `epoch`: of the owner, which may have taken the table over from the one that began the entry. */
+/** `epoch`: that of the owner, which may have taken the table over from the node that began the entry. */
 type FencedEntry = Pick<NewEntry, 'baseVersion' | 'tableId' | 'epoch'>;
 
 const FENCES_MAX = 1000;
 
 /**
- * Fences off commits that may still be on their way to an object store: of a former owner of the table, or of a call whose
- * reply was lost. A fence commits the latest version again, and whatever follows an earlier version is refused from then on.
+ * Fences off commits that may still be on their way to an object store, from a former owner or a call whose reply was
+ * lost. A fence commits the latest version again; commits based on an earlier version are refused from then on.
  */
 export class Fences {
   readonly #parts: FenceParts;
@@ -27,14 +27,14 @@ export class Fences {
   }
 
   /**
-   * Gives the version of a fence after the base version of an entry. `undefined` where none is needed: on a local disk no
-   * commit is late, and without data there is nothing to follow. Refuses when another node owns the table.
+   * Returns the version of a fence after the base version of an entry. `undefined` if none is needed: on a local disk
+   * no commit is late, and without data there is no version to base one on. Refuses if another node owns the table.
    */
   async fence(target: WriteTarget, { baseVersion, tableId, epoch }: FencedEntry): Promise<number | undefined> {
     const { engine, journal } = this.#parts;
     const { location, branch } = target;
     if (!isObjectRoot(location.root)) return undefined;
-    // A table in the place of another has other versions.
+    // A table that replaces another at the same location has its own versions.
     const key = `${tableId} ${branchKey(location, branch)}`;
     const known = this.#versions.get(key);
     if (known !== undefined && known > baseVersion) return known;
@@ -47,7 +47,7 @@ export class Fences {
         this.#versions.set(key, version);
         return version;
       } catch (error) {
-        // The commit that was on its way has arrived, or maintenance has made one.
+        // The late commit has arrived, or maintenance has committed.
         if (!engine.isConflict(error)) throw error;
       }
     }

@@ -26,7 +26,7 @@ type InDoubtEntry = Pick<NewEntry, 'id' | 'tableId' | 'branch' | 'digest' | 'key
 
 interface Tracked {
   readonly entry: InDoubtEntry;
-  /** A later write has begun on its branch: commits from then on are not its own. */
+  /** A later write has begun on the branch: commits from then on do not belong to this one. */
   isBounded: boolean;
 }
 
@@ -40,7 +40,7 @@ type Branch = Pick<JournaledWrite, 'table' | 'branch'>;
 const RETRY_MILLISECONDS_MIN = 200;
 const RETRY_MILLISECONDS_MAX = 10_000;
 
-/** Writes that may have been committed, or that are committed and not recorded (invariant 11). */
+/** Writes that may have been committed, or that are committed but not recorded (invariant 11). */
 export class InDoubtWrites {
   readonly #parts: InDoubtParts;
   readonly #inDoubt = new Map<string, InDoubtWrite>();
@@ -49,7 +49,7 @@ export class InDoubtWrites {
   #timer: NodeJS.Timeout | undefined;
   #waitMilliseconds = RETRY_MILLISECONDS_MIN;
   #isClosed = false;
-  /** One loop at a time: a write that another loop has resolved must not be resolved again. */
+  /** One loop at a time: no write may be resolved twice. */
   #isResolving = false;
   #takeovers = 0;
 
@@ -57,12 +57,12 @@ export class InDoubtWrites {
     this.#parts = parts;
   }
 
-  /** Tables whose former owner had left writes pending, which this node has ended. */
+  /** Takeovers of tables with pending writes, which this node has resolved. */
   get takeovers(): number {
     return this.#takeovers;
   }
 
-  /** They are verified in the background until they are resolved. */
+  /** Adds writes, to be verified in the background until they are resolved. */
   add(entries: readonly InDoubtEntry[], isOwn = true): void {
     for (const entry of entries) {
       const isBounded = this.#tracked.get(entry.id)?.isBounded === true;
@@ -73,14 +73,14 @@ export class InDoubtWrites {
     this.#retryLater();
   }
 
-  /** Refuses while a write of several commits has yet to be undone: what is committed now would be undone with it. */
+  /** Refuses while a failed write of several commits is still to be undone: later commits would be undone with it. */
   requireUndone(branch: Branch): void {
     for (const { entry } of this.#listOf(branch, this.#inDoubt)) {
       if (readExpectation(entry).isMultiCommit === true) throw notUndoneYet();
     }
   }
 
-  /** Entries of the branch that the next begin must bound. */
+  /** Entries of the branch that the next `begin` must bound. */
   unboundedOf(branch: Branch): readonly string[] {
     const all = [...this.#listOf(branch, this.#inDoubt), ...this.#listOf(branch, this.#tracked)];
     return all.filter(({ isBounded }) => !isBounded).map(({ entry }) => entry.id);
@@ -93,7 +93,7 @@ export class InDoubtWrites {
     }
   }
 
-  /** The next write begins before these are recorded: its commit must not be taken for theirs. */
+  /** The next write begins before these are recorded, and its commit must not be taken for theirs. */
   track(entries: readonly InDoubtEntry[]): void {
     for (const entry of entries) this.#tracked.set(entry.id, { entry, isBounded: false });
   }
@@ -102,7 +102,7 @@ export class InDoubtWrites {
     for (const { id } of entries) this.#tracked.delete(id);
   }
 
-  /** Those that the former process left pending. Those that cannot be resolved now are retried; gives the failures. */
+  /** Resolves what the previous process left pending. What cannot be resolved now is retried; returns the failures. */
   async resolvePending(): Promise<readonly unknown[]> {
     const pending = await this.#parts.journal.pending();
     this.#isResolving = true;
@@ -116,8 +116,8 @@ export class InDoubtWrites {
   }
 
   /**
-   * The right to write to a table. After a change of owner, first ends what earlier owners have left pending. To be called
-   * in the table's queue.
+   * Returns the right to write to a table. After a change of owner, first resolves what earlier owners left pending.
+   * Call it in the table's queue.
    */
   async own(table: TableRecord): Promise<Ownership> {
     const { coordination, journal } = this.#parts;
@@ -150,7 +150,7 @@ export class InDoubtWrites {
     try {
       const pending = await this.#parts.journal.pending();
       const pendingIds = new Set(pending.map(({ id }) => id));
-      // The transaction that ended the others was committed, and its reply lost.
+      // The transaction that ended the other entries was committed although its reply was lost.
       for (const id of this.#inDoubt.keys()) if (!pendingIds.has(id)) await this.#end(id);
       await this.#resolveAll(pending.filter(({ id }) => this.#inDoubt.has(id)));
     } catch (error) {
@@ -175,7 +175,7 @@ export class InDoubtWrites {
     return failures;
   }
 
-  /** In the table's queue, where no other write commits meanwhile. */
+  /** Call it in the table's queue, where no other write commits meanwhile. */
   async #resolveBranch(entries: readonly [JournalEntry, ...JournalEntry[]]): Promise<void> {
     const { tables, queues } = this.#parts;
     const table = await tables.findById(entries[0].tableId);
@@ -190,7 +190,7 @@ export class InDoubtWrites {
       });
     } catch (error) {
       if (!(error instanceof NotOwner)) throw error;
-      // Its owner resolves them.
+      // The new owner resolves them.
       for (const { id } of entries) this.#forget(id);
     }
   }
@@ -205,7 +205,7 @@ export class InDoubtWrites {
     const ended: JournalEntry[] = [];
     let since = Infinity;
     for (const entry of entries) {
-      // It may have been ended while this waited for the queue.
+      // It may have been resolved while this waited for the queue.
       if ((await journal.find(entry.id))?.state !== 'pending') continue;
       const verdict = await this.#judge(table, { ...entry, epoch }, entries);
       const mayStillArrive =
@@ -223,10 +223,10 @@ export class InDoubtWrites {
     await this.#record(ended, commits);
   }
 
-  /** No fence refuses such a commit: while the former owner may still run, it may yet be made. */
+  /** Whether a commit that no fence refuses may still arrive, because the former owner may still be running. */
   async #mayArrive(table: TableRecord, entry: JournalEntry): Promise<boolean> {
     const { kinds, transactionId } = readExpectation(entry);
-    // A manifest that an external writer submitted follows exactly its base version.
+    // The manifest of an external writer only follows its base version, so a fence refuses it.
     if (transactionId !== undefined || !passesFences(kinds)) return false;
     const { storages, coordination } = this.#parts;
     const { retentionSecondsMin } = storages.of(table.location.root);
@@ -237,7 +237,7 @@ export class InDoubtWrites {
   async #judge(table: TableRecord, entry: JournalEntry, entries: readonly JournalEntry[]): Promise<Verdict> {
     const target = { location: table.location, branch: entry.branch };
     if (readExpectation(entry).isMultiCommit === true) {
-      // What a former owner still commits must not follow the restored version.
+      // A late commit of a former owner must not follow the restored version.
       const isFirst = entry.baseVersion === 0 && readExpectation(entry).transactionId !== undefined;
       if (!isFirst) await this.#parts.fences.fence(target, entry);
       await prepareUndo(this.#parts, table, entry)();
@@ -252,7 +252,7 @@ export class InDoubtWrites {
     return verdict.kind === 'committed' ? this.#requireIntact(target, entry, verdict) : verdict;
   }
 
-  /** A commit whose files were cut short or lost is taken back, unless others have followed it. */
+  /** Reverts a commit with truncated or missing files, unless later commits follow it. */
   async #requireIntact(target: WriteTarget, { since }: JournalEntry, verdict: FoundCommit): Promise<Verdict> {
     const { engine, storages } = this.#parts;
     const { version } = verdict.commit;
@@ -263,7 +263,7 @@ export class InDoubtWrites {
     return { kind: 'not-committed' };
   }
 
-  /** Records the commits, and removes the other entries. */
+  /** Records the commits and removes the other entries. */
   async #record(entries: readonly JournalEntry[], commits: readonly NewCommit[]): Promise<void> {
     const { journal } = this.#parts;
     if (commits.length > 0) await journal.record(commits, true);
@@ -277,7 +277,7 @@ export class InDoubtWrites {
     if (entry?.state === 'pending') return;
     const isOwn = this.#inDoubt.get(id)?.isOwn === true;
     this.#inDoubt.delete(id);
-    // The node that has taken the table over answers the same request.
+    // If another node has taken the table over, that node replays the result.
     const owner = entry && (await this.#parts.coordination.locate({ id: entry.tableId }));
     this.#parts.idempotency.endInDoubt(id, owner === undefined ? entry : undefined, isOwn);
   }
@@ -292,7 +292,7 @@ export class InDoubtWrites {
   }
 }
 
-/** In the order in which they began. */
+/** Groups by branch, in the order in which the entries began. */
 function byBranch(entries: readonly JournalEntry[]): readonly [JournalEntry, ...JournalEntry[]][] {
   const groups = new Map<string, [JournalEntry, ...JournalEntry[]]>();
   for (const entry of entries) {

@@ -12,8 +12,8 @@ export interface UndoParts extends VerifyParts {
 }
 
 /**
- * Gives what makes the base version of a write of several commits the latest again, and removes its entry. A retry does
- * not repeat what is done.
+ * Returns a function that makes the base version of a write of several commits the latest again and removes its entry.
+ * A retry does not repeat completed steps.
  */
 export function prepareUndo(
   { engine, storages, journal }: UndoParts,
@@ -23,30 +23,30 @@ export function prepareUndo(
   const target = { location, branch };
   const storage = storages.of(location.root);
   let isRestored = false;
-  /** The version that readers get from now on, where it is recorded. */
+  /** The version that readers get from now on, where heads are recorded. */
   let head: number | undefined;
   const { transactionId } = readExpectation({ expected });
   const restore = async (): Promise<void> => {
     if (transactionId !== undefined) {
-      // Only the commit of this write is undone: others may have been faster, which is why it is undone.
+      // Undo only the commit of this write: another writer may have committed first, which is why it is undone.
       const commits = (await storage.readCommits(location, branch, baseVersion)) ?? [];
       const own = commits.find((commit) => commit.transactionId === transactionId);
       if (own === undefined) return;
       await journal.requireOwner(tableId, epoch);
       if (baseVersion === 0) return removeFirstVersion(storage, target, own.version);
     }
-    // Not tracked for each chunk: another latest version than the base means that something was committed.
+    // Chunks are not tracked: a latest version other than the base means that something was committed.
     const latest = (await engine.findLatestVersion(target)) ?? 0;
     if (latest === baseVersion) return;
-    // What a new owner has committed since must not be undone.
+    // The commits of a new owner must not be undone.
     await journal.requireOwner(tableId, epoch);
     if (baseVersion > 0) head = await engine.restoreVersion(target, baseVersion, latest);
-    // There was no data.
+    // The table had no data.
     else await engine.dropTable(location);
   };
   return async () => {
     await storage.requireRoot();
-    // Refuses a table whose disk failed, before anything is restored.
+    // Fails for a table whose disk failed, before anything is restored.
     const scope = await storage.beginSync(location);
     try {
       if (!isRestored) {
@@ -56,18 +56,18 @@ export function prepareUndo(
         });
       }
       isRestored = true;
-      // Durable before the entry goes: nothing else would undo the commits after a power loss.
+      // Must be durable before the entry is removed: after a power loss, nothing else would undo the commits.
       await scope.sync();
     } finally {
       scope.end();
     }
-    // The latest version equals the base version again, so readers need no hold whatever the catalog says.
+    // The latest version is the base version again, so readers need not be pinned, whatever the catalog says.
     engine.releaseReaders(target);
     await journal.abortHeld(id, tableId, isObjectRoot(location.root) && branch === undefined ? head : undefined);
   };
 }
 
-/** There was no version before: the files of the external writer stay, for another attempt. */
+/** Undoes the first version: the files of the external writer stay for another attempt. */
 async function removeFirstVersion(storage: Storage, { location, branch }: WriteTarget, version: number): Promise<void> {
   const paths = [true, false].map((isCountedDown) =>
     storage.manifestPath({ location, branch, version, isCountedDown }),

@@ -10,7 +10,7 @@ import type { Fences } from './fences.ts';
 import { malformed, notKept } from '../refusals.ts';
 import type { Fields, FieldsRule } from '../write.ts';
 
-/** Where the data of tables is, and what restores it. */
+/** Finds and restores the data of tables. */
 export interface TableAccess {
   readonly engine: Engine;
   readonly storages: Storages;
@@ -20,7 +20,7 @@ export interface VerifyParts extends TableAccess {
   readonly fences: Fences;
 }
 
-/** The versions in which the commit of an entry can be. */
+/** The range of versions that may contain the commit of an entry. */
 type EntryRange = Pick<NewEntry, 'baseVersion'> & Partial<Pick<JournalEntry, 'boundVersion'>>;
 
 export interface FoundCommit {
@@ -44,8 +44,8 @@ export async function findCommit(
 }
 
 /**
- * As `findCommit`, for good: a commit that is not there is fenced off first, because it may still be on its way. Only for
- * a table that this process owns.
+ * Like `findCommit`, but final: if the commit is missing, fences it off, because it may still be on its way, and looks
+ * again. Only for a table that this process owns.
  */
 export async function findOrFenceCommit(
   parts: VerifyParts,
@@ -62,15 +62,15 @@ export async function findOrFenceCommit(
   });
 }
 
-/** The commits after the base version, up to this one. A write that adds nothing makes none; columns may take two. */
+/** The commits after the base version, up to this one: none if the write adds nothing, up to two for columns. */
 interface CommitRange {
   readonly base: number;
   readonly version: number;
-  /** The rows that they must have stored, where that is known. */
+  /** Rows that the commits must have stored, if known. */
   readonly storedRows?: number | undefined;
 }
 
-/** Why commits that the engine has made are worthless: files that were cut short, or rows that are missing. */
+/** Why the engine's commits are unusable: truncated files or missing rows. */
 export async function findFault(
   storages: Storages,
   { location, branch }: WriteTarget,
@@ -88,8 +88,8 @@ export async function findFault(
 
 /**
  * Decides from the manifests after the base version whether a write was committed (invariant 13). The engine exposes no
- * transaction id, so a commit is recognised by its kind, the version that it read, and its rows. No other write runs in
- * the queue meanwhile, but other programs may write: with more than one candidate the verdict is unknown.
+ * transaction id, so a commit is recognized by its kind, the version that it read, and its rows. No other write runs in
+ * the queue meanwhile, but other programs may write: with several candidates the verdict is unknown.
  */
 export function judge(commits: readonly Commit[], range: EntryRange, expected: Expectation): Verdict {
   const { baseVersion, boundVersion = Infinity } = range;
@@ -101,7 +101,7 @@ export function judge(commits: readonly Commit[], range: EntryRange, expected: E
   const [first, second] = later.filter((commit) => isCandidate(commit, baseVersion, expected));
   if (first === undefined) return { kind: 'not-committed' };
   const isTakenBack =
-    !expected.kinds.includes('restore') && later.some((commit) => takesBack(commit, first, baseVersion));
+    !expected.kinds.includes('restore') && later.some((commit) => hasReverted(commit, first, baseVersion));
   if (isTakenBack) return { kind: 'not-committed' };
   if (second !== undefined || first.kind === 'unknown' || !isExact(first, expected)) return { kind: 'unknown' };
   const rowsBefore = commits.find(({ version }) => version === first.version - 1)?.rows;
@@ -109,8 +109,8 @@ export function judge(commits: readonly Commit[], range: EntryRange, expected: E
 }
 
 /**
- * They replace whatever is there, or touch no rows: the engine commits them over a fence. So they can follow writes that
- * began later, and are then told from those by the version that they read.
+ * These replace all rows or touch none, so the engine commits them over a fence. They can therefore follow writes that
+ * began later; the version that they read distinguishes them.
  */
 const UNFENCED: ReadonlySet<CommitKind> = new Set(['overwrite', 'config']);
 
@@ -118,8 +118,8 @@ export function passesFences(kinds: readonly CommitKind[]): boolean {
   return kinds.some((kind) => UNFENCED.has(kind));
 }
 
-/** The write was undone. A restore of an older version than its base is another program's. */
-function takesBack({ kind, restoredVersion = 0, version }: Commit, write: Commit, baseVersion: number): boolean {
+/** Whether a later restore has undone the write. Other programs may restore versions older than the base. */
+function hasReverted({ kind, restoredVersion = 0, version }: Commit, write: Commit, baseVersion: number): boolean {
   const isOurs = restoredVersion >= baseVersion && restoredVersion < write.version;
   return kind === 'restore' && version > write.version && isOurs;
 }
@@ -130,7 +130,7 @@ function isCandidate(commit: Commit, baseVersion: number, expected: Expectation)
   if (kind === 'unknown') return true;
   // An earlier read version means an external writer's commit.
   if (!expected.kinds.includes(kind) || readVersion < baseVersion) return false;
-  // On the base version itself the rows are known; another count is another writer's.
+  // On the base version itself the row count is known; a commit with another count is an external writer's.
   return readVersion > baseVersion || isExact(commit, expected);
 }
 
@@ -138,7 +138,7 @@ function isExact({ addedRows }: Commit, expected: Expectation): boolean {
   return expected.addedRows === undefined || addedRows === undefined || expected.addedRows === addedRows;
 }
 
-/** The fields of the reply, from the commit itself, without those that it does not contain. */
+/** The fields of the reply that the commit itself contains. */
 export function rebuildFields(
   rule: FieldsRule,
   { addedRows, rows }: Pick<Commit, 'addedRows' | 'rows'>,

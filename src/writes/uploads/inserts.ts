@@ -8,13 +8,13 @@ import type { Spool, SpooledChunk } from './spool.ts';
 import type { Fields, Growth, JournaledWrite, MultiCommitWrite, WriteResult } from '../write.ts';
 import type { WritePipeline } from '../write-pipeline.ts';
 
-/** `replace`: all rows, but neither columns nor indexes. */
+/** `replace` replaces all rows, but keeps columns and indexes. */
 export type InsertMode = 'append' | 'overwrite' | 'replace';
 
-/** Rows for an existing table: appended, or replacing all that it has. */
+/** Rows for an existing table: appended, or replacing all of its rows. */
 export interface RowsWrite extends JournaledWrite {
   readonly mode: InsertMode;
-  /** Of an overwrite. */
+  /** For an overwrite. */
   readonly storageOptions?: Readonly<Record<string, string>>;
   toFields(outcome: AppendedRows): Fields;
 }
@@ -35,7 +35,10 @@ export interface InsertParts {
   readonly spool: Spool;
 }
 
-/** Streams of rows. One that fits into a chunk is one commit; a longer one waits on disk until all of it has arrived. */
+/**
+ * Inserts streams of rows. A stream that fits into a chunk is one commit; a longer one is spooled to disk until it is
+ * complete.
+ */
 export class Inserts {
   readonly #parts: InsertParts;
 
@@ -50,7 +53,7 @@ export class Inserts {
     const source = await pullChunks(stream, 2);
     try {
       if (!source.isLong) return await this.#insertChunk(write, schema, source);
-      // Before a long stream is taken in only to be refused.
+      // Check before a long stream is received, only to be refused.
       if (mode === 'append') await engine.requireFit({ location: table.location, branch }, schema);
       const chunks = await spool.take(source, write.request.caller);
       try {
@@ -63,7 +66,7 @@ export class Inserts {
     }
   }
 
-  /** In several commits, however few rows there are: whatever fails, the version before it is restored. */
+  /** Takes the path of several commits however few rows there are: any failure restores the version before it. */
   async insertWhole(write: WholeWrite, stream: CheckedStream): Promise<WriteResult> {
     const { spool } = this.#parts;
     const { schema } = stream;
@@ -75,7 +78,7 @@ export class Inserts {
     }
   }
 
-  /** A part of an upload waits on disk for the others. */
+  /** Spools a part of an upload until the other parts have arrived. */
   async receivePart(
     { target, caller }: { readonly target: WriteTarget; readonly caller: string },
     stream: CheckedStream,
@@ -91,7 +94,7 @@ export class Inserts {
     const { location } = table;
     const source = await spool.read(parts.flatMap(({ chunks }) => chunks));
     const schemas = parts.map(({ schema }) => schema);
-    // An overwrite takes its columns from the first part that has rows.
+    // An overwrite takes its columns from the first part with rows.
     const filled = parts.filter(({ chunks }) => chunks.some(({ rows }) => rows > 0)).map((part) => part.schema);
     const [schema = schemas[0], ...laterSchemas] = filled;
     const plan =

@@ -9,7 +9,7 @@ import { formatByteLimit } from '../../model/value-text.ts';
 
 /** A chunk of checked data on disk. */
 export interface SpooledChunk {
-  /** Whose rows they are. */
+  /** The caller who sent the rows. */
   readonly caller: string;
   readonly path: string;
   readonly bytes: number;
@@ -17,12 +17,12 @@ export interface SpooledChunk {
   readonly batches: number;
 }
 
-/** Of the disk space: what is left is for others. */
+/** The share of the disk space that one caller may use. */
 const CALLER_SHARE = 0.75;
 
 /**
- * Chunks that wait on disk until all of their stream, or all parts of their upload, have arrived. A slow client then keeps
- * no other writer waiting, and one that breaks off has committed nothing.
+ * Chunks that wait on disk until their whole stream, or all parts of their upload, have arrived. So a slow client
+ * blocks no other writer, and a client that disconnects has committed nothing.
  */
 export class Spool {
   readonly #bytesMax: number;
@@ -36,13 +36,13 @@ export class Spool {
     this.#folder = join(folder, String(process.pid));
   }
 
-  /** The folder belongs to this service alone; what a run that crashed has left in it is removed. */
+  /** The folder belongs to this service alone; opening it removes what a crashed process left. */
   static async open(folder: string, bytesMax: number): Promise<Spool> {
     await sweep(folder);
     return new Spool(folder, bytesMax);
   }
 
-  /** Takes the whole stream; after a failure nothing of it is left. */
+  /** Spools the whole stream, or nothing if it fails. */
   async take({ pulled, rest }: Pick<ChunkSource, 'pulled' | 'rest'>, caller: string): Promise<readonly SpooledChunk[]> {
     const taken: SpooledChunk[] = [];
     try {
@@ -58,7 +58,7 @@ export class Spool {
     }
   }
 
-  /** A source of the chunks, to be read once. Those without rows are left out, but for one that has the schema. */
+  /** A source of the chunks, to be read once. Chunks without rows are skipped, except one that provides the schema. */
   async read(chunks: readonly SpooledChunk[]): Promise<ChunkSource> {
     const filled = chunks.filter(({ rows }) => rows > 0);
     const read = filled.length > 0 ? filled : chunks.slice(0, 1);
@@ -67,7 +67,7 @@ export class Spool {
 
   async remove(chunks: readonly SpooledChunk[]): Promise<void> {
     for (const { path, bytes, caller } of chunks) {
-      // A file that stays is found by the sweep of the next start.
+      // The sweep at the next start removes files that could not be deleted.
       await rm(path, { force: true }).catch(() => {});
       this.#usedBytes.add(caller, -bytes);
     }
@@ -127,7 +127,7 @@ async function* readChunks(chunks: readonly SpooledChunk[]): AsyncGenerator<Arro
   }
 }
 
-/** Folders of processes that have ended; one with our own id is from before a reboot. */
+/** Removes folders of processes that have ended; one with our own id is from before a reboot. */
 async function sweep(folder: string): Promise<void> {
   const names = await readdir(folder).catch(() => []);
   for (const name of names) {

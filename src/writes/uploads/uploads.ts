@@ -11,7 +11,7 @@ import type { WriteResult } from '../write.ts';
 import type { InsertMode, Inserts, RowsWrite, UploadPart } from './inserts.ts';
 import type { Spool } from './spool.ts';
 
-/** An upload as its sender names it. That of another caller, table or branch looks like one that is not there. */
+/** Identifies an upload for its sender. One of another caller, table or branch appears not to exist. */
 export interface UploadKey {
   readonly id: string;
   readonly owner: string;
@@ -22,7 +22,7 @@ export interface UploadKey {
 
 export interface PartOptions {
   readonly mode: InsertMode;
-  /** A part that is sent again under its name replaces the first. */
+  /** A part sent again under the same name replaces the first. */
   readonly name: string | undefined;
 }
 
@@ -34,9 +34,9 @@ export interface UploadSettings {
   readonly inserts: Pick<Inserts, 'receivePart' | 'insertParts'>;
   readonly spool: Pick<Spool, 'remove'>;
   readonly idempotency: Pick<Idempotency, 'findReplay'>;
-  /** Makes sure that this node may write to the table. */
+  /** Ensures that this node may write to the table. */
   readonly claim: (table: TableRecord) => Promise<void>;
-  /** Milliseconds on a clock that only runs forward. */
+  /** Milliseconds on a monotonic clock. */
   readonly now: () => number;
 }
 
@@ -45,7 +45,7 @@ interface Session {
   readonly target: string;
   readonly parts: Map<string, UploadPart>;
   state: 'open' | 'completing' | 'completed' | 'aborted';
-  /** Of its parts; `undefined` while it has none. */
+  /** The mode of its parts; `undefined` while it has none. */
   mode: InsertMode | undefined;
   /** The names of parts that are being received. */
   readonly arriving: string[];
@@ -54,8 +54,8 @@ interface Session {
 }
 
 /**
- * Writes that arrive in several requests and are committed together. They live in this process: after a crash their data
- * is swept, and their senders begin again. The last ones that ended are remembered, because clients repeat the end.
+ * Writes that arrive in several requests and are committed together. They live in this process: a restart sweeps their
+ * data, and clients begin again. Recently ended uploads are remembered, because clients repeat the last request.
  */
 export class Uploads {
   readonly #settings: UploadSettings;
@@ -65,7 +65,7 @@ export class Uploads {
     this.#settings = settings;
   }
 
-  /** Gives the id of the upload. */
+  /** Returns the id of the upload. */
   async begin(key: Omit<UploadKey, 'id'>): Promise<string> {
     const { owner } = key;
     await this.expire();
@@ -90,8 +90,8 @@ export class Uploads {
   }
 
   /**
-   * Gives the rows of the part, which counts only when all of it has arrived before the upload ends. The stream is opened
-   * only if the part is accepted.
+   * Returns the number of rows in the part, which counts only if it arrives completely before the upload ends. Opens
+   * the stream only if the part is accepted.
    */
   async addPart(key: UploadKey, open: () => Promise<CheckedStream>, options: PartOptions): Promise<number> {
     const { inserts, spool, now } = this.#settings;
@@ -121,14 +121,14 @@ export class Uploads {
     return part.chunks.reduce((sum, { rows }) => sum + rows, 0);
   }
 
-  /** Of its parts, as far as it is known. */
+  /** The mode of its parts; `append` while it is unknown. */
   modeOf(key: UploadKey): InsertMode {
     return this.#find(key)?.mode ?? 'append';
   }
 
-  /** Asked again, it gives the same outcome; after a failure it may be tried again. */
+  /** Repeating it returns the same outcome; after a failure, it tries again. */
   async complete(key: UploadKey, write: Omit<RowsWrite, 'mode'>): Promise<WriteResult> {
-    // The upload itself does not survive a restart, its result does.
+    // The upload itself does not survive a restart, but its result does.
     const replayed = await this.#settings.idempotency.findReplay(write.request);
     if (replayed !== undefined) {
       await this.#end(key, replayed);
@@ -146,7 +146,7 @@ export class Uploads {
     return session.outcome;
   }
 
-  /** Asked again, it changes nothing. */
+  /** Repeating it changes nothing. */
   async abort(key: UploadKey): Promise<void> {
     const session = this.#require(key);
     if (session.state === 'aborted') return;
@@ -166,7 +166,7 @@ export class Uploads {
     }
   }
 
-  /** As many are remembered as may be open. Of more, the oldest one is forgotten, of this caller's before all. */
+  /** Remembers as many ended uploads as may be open. Beyond that, forgets the oldest, first those of this caller. */
   #forgetEnded(owner: string): void {
     const { uploadSessionsMax, uploadSessionsPerCallerMax } = this.#settings.limits;
     const ended = [...this.#sessions].filter(([, session]) => isEnded(session));
@@ -180,7 +180,7 @@ export class Uploads {
     const { mode = 'append', parts } = session;
     let isCommitted = false;
     try {
-      // The parts are here, though a batch at another node may have taken the table.
+      // The parts are on this node, but a batch on another node may have taken the table.
       await this.#settings.claim(write.table);
       const result = await this.#settings.inserts.insertParts({ ...write, mode }, [...parts.values()]);
       session.touchedAt = this.#settings.now();
@@ -193,7 +193,7 @@ export class Uploads {
     }
   }
 
-  /** Its rows are in the table, though it was not told so: it must not add them again. */
+  /** The rows are in the table although the upload did not see the result: they must not be added again. */
   async #end(key: UploadKey, result: WriteResult): Promise<void> {
     const session = this.#find(key);
     if (session?.state !== 'open') return;
