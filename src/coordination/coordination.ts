@@ -2,41 +2,46 @@ import type { TableRecord } from '../model/table.ts';
 
 /** The right to write to a table, until it is lost. */
 export interface Ownership {
-  /** Grows with each change of owner. Journal entries carry it, for fencing. */
+  /** Grows with each change of owner. Journal entries contain it, for fencing. */
   readonly epoch: number;
-  /** An earlier owner has left writes pending: they are resolved before the first one of this owner. */
+  /** An earlier owner left writes pending, to be resolved before this owner's first write. */
   readonly hasPending: boolean;
 }
 
-/** Another node, which may write to a table. */
+/** Another node that may write to a table. */
 export interface Owner {
   readonly nodeId: string;
-  /** Absent for one that serves alone. */
+  /** Absent for a node that serves alone. */
   readonly address: string | undefined;
 }
 
 export interface LocateOptions {
-  /** What was found a moment ago will do: the caller notices when another node owns the table by now. */
+  /** A recently cached answer is enough: the caller notices if another node owns the table by now. */
   readonly mayBeOutdated?: boolean;
 }
 
 /** Which process may write to a table. */
 export interface Coordination {
-  /** Throws `NotOwner` when another node may. Takes a table that no node owns. */
+  /** Throws `NotOwner` if another node may write to the table. Takes a table that no node owns. */
   own(table: Pick<TableRecord, 'id'>): Promise<Ownership>;
-  /** As `own`, and takes the table from a node that is alive, once that has no write pending: for a batch of tables. */
+  /**
+   * Like `own`, but also takes the table from a live node, once that node has no pending writes of it. For batches of
+   * tables.
+   */
   claim(table: Pick<TableRecord, 'id'>): Promise<Ownership>;
-  /** The owner, when it is another node. Takes a table that no node owns. */
+  /** The owner, if it is another node. Takes a table that no node owns. */
   locate(table: Pick<TableRecord, 'id'>, options?: LocateOptions): Promise<Owner | undefined>;
-  /** What owners before this epoch have left is resolved. */
+  /** Marks the writes that owners before this epoch left pending as resolved. */
   resolved(tableId: string, epoch: number): void;
   /** Another node has taken the table over. */
   lost(tableId: string): void;
-  /** Whether the owner before this one may still run, and not know that it was replaced. */
+  /** Whether the previous owner may still be running, unaware that it was replaced. */
   mayFormerRun(tableId: string): Promise<boolean>;
 }
 
-/** One process serves: every table is always ours. The server lock keeps others out; `requireLock` throws when it does not. */
+/**
+ * For a single process, which owns every table. The server lock keeps others out; `requireLock` throws if it was lost.
+ */
 export function createSingleProcess(requireLock: () => void = () => {}): Coordination {
   const own = async (): Promise<Ownership> => {
     requireLock();

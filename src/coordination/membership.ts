@@ -7,40 +7,43 @@ interface MembershipSettings {
   readonly catalog: Pick<Catalog, 'nodes' | 'leases'>;
   readonly telemetry: Telemetry;
   readonly id: string;
-  /** Of the data folder, which the server lock keeps for this process alone. */
+  /** Identifies the data folder, which the server lock reserves for this process. */
   readonly instance: string;
-  /** Of this machine, for people. */
+  /** The name of this machine, for people. */
   readonly name: string;
   /** Where other nodes reach this one. */
   readonly address: string | undefined;
-  /** Of the server. */
+  /** The version of the server. */
   readonly release: string;
   readonly leaseSeconds: number;
 }
 
-/** A heartbeat may be late by two of them before the lease ends. */
+/** A lease outlasts two missed heartbeats. */
 const BEATS_PER_LEASE = 3;
 const ABANDONED_MAX = 20;
 const SWEEP_MILLISECONDS = 10_000;
 
-/** This process as a node: others know that it is alive by its heartbeats, and take over its tables when they stop. */
+/**
+ * Makes this process a node: its heartbeats show other nodes that it is alive, and they take over its tables when these
+ * stop.
+ */
 export class Membership {
-  /** Called when the lease of this node had ended before its heartbeat: others may have taken over its tables. */
+  /** Called if the lease had ended before the heartbeat: other nodes may have taken over the tables. */
   onLapse: () => void = () => {};
-  /** Called now and then, to remove what nodes that ended have left unfinished. */
+  /** Called periodically, to remove what ended nodes left unfinished. */
   onSweep: () => Promise<void> = async () => {};
-  /** Called with a table that a node which ended has left with writes pending. */
+  /** Called with a table on which an ended node left writes pending. */
   onAbandoned: (tableId: string) => Promise<void> = async () => {};
-  /** Writes that this node is forwarding, for the other nodes to show. */
+  /** Writes that this node is forwarding, shown by other nodes. */
   countForwards: () => number = () => 0;
   readonly #settings: MembershipSettings;
   #timer: NodeJS.Timeout | undefined;
   #beating: Promise<void> | undefined;
   #isClosed = false;
-  /** On the clock of `performance.now`, as the next one. */
+  /** On the clock of `performance.now`, like `#lastBeatAt`. */
   #leaseEndsAt = 0;
   #lastBeatAt = 0;
-  /** At the last heartbeat. */
+  /** As of the last heartbeat. */
   #nodes: NodeCounts = { alive: 1, silent: 0 };
   #sweptAt = performance.now();
 
@@ -54,7 +57,7 @@ export class Membership {
       await membership.#join();
     } catch (error) {
       if (!(error instanceof CopiedFolder)) throw error;
-      // If it is the former process of this folder, its lease ends.
+      // If it is the previous process of this folder, its lease ends in this time.
       await delay(settings.leaseSeconds * 1000);
       await membership.#join();
     }
@@ -62,12 +65,12 @@ export class Membership {
     return membership;
   }
 
-  /** Other nodes may take over the tables of this one. */
+  /** Whether other nodes may take over the tables of this one. */
   get isLapsed(): boolean {
     return performance.now() > this.#leaseEndsAt;
   }
 
-  /** Since the last heartbeat that reached the catalog. */
+  /** Seconds since the last heartbeat that reached the catalog. */
   get silentSeconds(): number {
     return (performance.now() - this.#lastBeatAt) / 1000;
   }
@@ -76,13 +79,13 @@ export class Membership {
     return this.#nodes;
   }
 
-  /** The tables of this node are free at once. */
+  /** Releases the tables of this node at once. */
   async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#timer);
     await this.#beating;
     const { catalog, id } = this.#settings;
-    // What stays ends with the lease.
+    // If this fails, the tables are released when the lease ends.
     await catalog.nodes.leave(id).catch(() => {});
   }
 
@@ -117,7 +120,7 @@ export class Membership {
       telemetry.emit({ kind: 'heartbeat-failed', cause });
       return;
     }
-    // In the background: what it takes must not delay the next heartbeat.
+    // In the background, because takeovers must not delay the next heartbeat.
     void this.#resolveAbandoned();
   }
 

@@ -3,7 +3,7 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { sqliteCode } from './file-lock.ts';
 import type { WriteGate } from './write-gate.ts';
 
-/** A part of what must be done before the first write. It is repeated as a whole when it fails. */
+/** Work that must be done before the first write. After a failure the whole step is repeated. */
 export type RecoveryStep = () => Promise<void>;
 
 interface RecoverySettings {
@@ -18,9 +18,8 @@ interface RecoverySettings {
 const RETRY_MILLISECONDS = { first: 500, longest: 30_000 };
 
 /**
- * Runs the steps one after the other. When one fails for want of space, or because the catalog is locked, the server
- * starts all the same: writes are paused, and the recovery is tried again until it succeeds. Any other failure of the
- * first attempt is thrown.
+ * Runs the steps in order. If one fails for lack of space or because the catalog is locked, the server starts anyway:
+ * writes are paused, and the recovery is retried until it succeeds. Any other failure of the first attempt is thrown.
  */
 export async function recoverWrites(settings: RecoverySettings) {
   const { gate, telemetry, onDone, retryMilliseconds = RETRY_MILLISECONDS } = settings;
@@ -29,7 +28,7 @@ export async function recoverWrites(settings: RecoverySettings) {
   const { signal } = closing;
   const steps = [...settings.steps];
 
-  /** Steps that are done are not repeated. */
+  /** Completed steps are not repeated. */
   const run = async (): Promise<void> => {
     for (let step = steps[0]; step !== undefined && !signal.aborted; step = steps[0]) {
       await step();
@@ -63,7 +62,7 @@ export async function recoverWrites(settings: RecoverySettings) {
     retrying = retry(error);
   }
   return {
-    /** Waits for the step that is running. */
+    /** Waits for the running step. */
     async close(): Promise<void> {
       closing.abort();
       await retrying;
@@ -74,11 +73,11 @@ export async function recoverWrites(settings: RecoverySettings) {
 /** BUSY, IOERR, FULL. */
 const SQLITE_CODES: ReadonlySet<number> = new Set([5, 10, 13]);
 const ERRNO_CODES: ReadonlySet<string> = new Set(['ENOSPC', 'EDQUOT']);
-/** ENOSPC and EDQUOT, as the engine writes them into its messages. */
+/** ENOSPC and EDQUOT in the engine's messages. */
 const NO_SPACE_TEXT = /\(os error (?:28|122)\)/;
 const CAUSES_MAX = 8;
 
-/** Whether a write failed for want of space, or because the catalog was locked: it may succeed later, unchanged. */
+/** Whether a write failed for lack of space, or because the catalog was locked: the same write may succeed later. */
 export function isTransientFailure(error: unknown): boolean {
   let cause = error;
   for (let depth = 0; depth < CAUSES_MAX && cause instanceof Error; depth += 1) {

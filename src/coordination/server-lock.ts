@@ -8,14 +8,14 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 import { tryLockFile } from './file-lock.ts';
 import type { FileLock } from './file-lock.ts';
 
-/** Who holds a lock, for people, for a server that waits for it, and for commands. */
+/** Describes the holder of a lock, for people, for waiting servers and for commands. */
 interface LockHolder {
-  /** Of the process that a signal stops: the supervisor. */
+  /** The process to signal: the supervisor. */
   readonly pid: number;
   readonly host: string;
   /** Where it listens, such as `127.0.0.1:2333`. */
   readonly address: string;
-  /** For commands on this machine, which `cli/find-server.ts` reads. */
+  /** For commands on this machine; read by `cli/find-server.ts`. */
   readonly url?: string;
   readonly startedAt: string;
   readonly state: 'serving' | 'draining';
@@ -30,7 +30,7 @@ interface ServerLockSettings {
   readonly root?: string;
   /** How long to wait for a holder that is not shutting down. */
   readonly waitSeconds: number;
-  /** This server, as others see it. */
+  /** This server, as other servers see it. */
   readonly holder: Omit<LockHolder, 'state'>;
   readonly telemetry?: Telemetry;
 }
@@ -38,22 +38,22 @@ interface ServerLockSettings {
 const DATA_LOCK = 'server.lock';
 const ROOT_LOCK = '.tiltyard.lock';
 const RETRY_MILLISECONDS = 50;
-/** Between the end of a shutdown and the release of the lock. */
+/** Allowed between the end of a shutdown and the release of the lock. */
 const RELEASE_SECONDS = 5;
 const LOST_RETRY_SECONDS = 5;
 
 /**
- * Only one server may write to a data folder and to a storage root on local disk: two would take each other's commits for
- * their own and undo each other's running writes. Object stores have no such lock.
+ * Only one server may write to a data folder and to a local storage root: two servers would mistake each other's
+ * commits for their own and undo each other's running writes. Object stores have no such lock.
  */
 export class ServerLock {
   readonly #settings: ServerLockSettings;
   readonly #locks = new Map<string, FileLock>();
-  /** Those of the data folder and the catalog, which every write needs. */
+  /** The locks of the data folder and the catalog, which every write needs. */
   #own: readonly string[] = [];
-  /** Those whose file is no longer in place. */
+  /** Locks whose file is no longer in place. */
   readonly #lost = new Set<string>();
-  /** Storage roots that only this server writes to, and their lock files. */
+  /** Lock files by storage root, of roots that only this server writes to. */
   readonly #roots = new Map<string, string>();
 
   private constructor(settings: ServerLockSettings) {
@@ -81,14 +81,14 @@ export class ServerLock {
     return lock;
   }
 
-  /** As for the data folder. */
+  /** Waits for the lock of a root, as for that of the data folder. */
   async acquireRoot(root: string): Promise<void> {
     if (!this.#isOurs(root)) await this.#wait(`storage root ${root}`, () => this.#lockRoot(root));
   }
 
   /**
-   * The roots that only the catalog knows. One that another server uses prevents the start. One that cannot be locked does
-   * not: its tables are read, and writes to them are refused until it can be.
+   * Locks the roots that only the catalog knows. A root that another server uses prevents the start. A root that cannot
+   * be locked does not: its tables can be read, and writes to them are refused until it can be locked.
    */
   async acquireDatabases(catalog: Pick<Catalog, 'databases'>, telemetry: Telemetry): Promise<void> {
     for (const { name, root } of await catalog.databases.list()) {
@@ -102,14 +102,14 @@ export class ServerLock {
     }
   }
 
-  /** For a root that is added while the server runs: without waiting. A look at its lock file once it is locked. */
+  /** For a root that is added while the server runs: does not wait. A locked root only has its lock file checked. */
   requireRoot(root: string): void {
     if (!this.#isOurs(root)) {
       const usedBy = attempt(`storage root ${root}`, () => this.#lockRoot(root));
       if (usedBy !== undefined) throw inUse(`storage root ${root}`, usedBy);
     }
     const file = this.#roots.get(root);
-    // The storage refuses a root that is missing.
+    // A missing root is refused by the storage.
     if (this.#isLost(file) && existsSync(root)) throw new Error(`The lock file ${file} was removed or replaced.`);
   }
 
@@ -117,13 +117,13 @@ export class ServerLock {
     if (this.#own.some((file) => this.#isLost(file))) throw folderLost();
   }
 
-  /** Another server can lock what is now in place of the data folder, the catalog or the storage root. */
+  /** Whether another server could lock what has replaced the data folder, the catalog or the storage root. */
   isLost(): boolean {
     const { root = '' } = this.#settings;
     return [...this.#own, this.#roots.get(root)].some((file) => this.#isLost(file));
   }
 
-  /** A server that starts meanwhile then waits for the end of this one. */
+  /** Makes a starting server wait for the end of this one. */
   markDraining(): void {
     for (const file of this.#locks.keys()) {
       if (!this.#isLost(file)) writeHolder(file, { ...this.#settings.holder, state: 'draining' });
@@ -140,7 +140,7 @@ export class ServerLock {
     return this.#roots.has(root) || root.includes('://');
   }
 
-  /** A folder that was moved away may come back, with the same file. */
+  /** A folder that was moved away may come back with the same file. */
   #isLost(file: string | undefined): boolean {
     if (file === undefined) return false;
     const isLost = this.#locks.get(file)?.isInPlace() === false;
@@ -174,7 +174,7 @@ export class ServerLock {
     return Math.max(waitSeconds, other.drainSeconds + SHUTDOWN_GRACE_SECONDS + RELEASE_SECONDS);
   }
 
-  /** Gives the lock file that another server holds, or nothing when the lock is ours. */
+  /** Returns the lock file if another server holds it; `undefined` if the lock is ours. */
   #lock(file: string): string | undefined {
     if (this.#locks.has(file)) return undefined;
     const lock = tryLockFile(file);
@@ -185,12 +185,12 @@ export class ServerLock {
   }
 
   /**
-   * The lock of a root covers the folders below it: thousands of databases then need one lock. Therefore a server first
-   * locks its own root and then looks at those above and below it: of two that start at once, one sees the other.
+   * The lock of a root covers the folders below it, so thousands of databases need only one lock. A server therefore
+   * first locks its own root, then checks those above and below: if two start at once, one sees the other.
    */
   #lockRoot(root: string): string | undefined {
     if (!existsSync(root)) {
-      // Only a first start creates it: one that is missing later was moved away, or is not mounted.
+      // Only the first start creates it: a root that is missing later was moved away or is not mounted.
       if (existsSync(this.#settings.catalogFile)) return undefined;
       mkdirSync(root, { recursive: true });
     }
@@ -267,15 +267,15 @@ function describeHolder(holder: LockHolder | undefined): string {
   return `another Tiltyard server (process ${pid} on ${host}, listening on ${address} since ${startedAt}${action})`;
 }
 
-/** Always as many bytes: a full disk still takes what replaces bytes that are there. */
+/** A fixed size: on a full disk, existing bytes can still be overwritten. */
 const HOLDER_BYTES = 1024;
 
-/** Beside the lock, because the lock file itself must not be opened. */
+/** Stored next to the lock, because the lock file itself must not be opened. */
 function holderFile(lockFile: string): string {
   return `${lockFile}.json`;
 }
 
-/** Only information: that it cannot be written changes nothing about the lock. */
+/** For information only: failing to write it does not affect the lock. */
 function writeHolder(lockFile: string, holder: LockHolder): void {
   let file: number | undefined;
   try {
@@ -288,7 +288,7 @@ function writeHolder(lockFile: string, holder: LockHolder): void {
   }
 }
 
-/** `undefined` when nothing readable is there. */
+/** `undefined` if the file is missing or unreadable. */
 function readHolder(lockFile: string): LockHolder | undefined {
   try {
     const holder: unknown = JSON.parse(readFileSync(holderFile(lockFile), 'utf8'));

@@ -10,34 +10,34 @@ type Table = Pick<TableRecord, 'id'>;
 
 type OwnLease = Extract<Lease, { readonly kind: 'ours' }>;
 
-/** How long a batch waits for the writes of another node to a table. */
+/** How long a batch waits for another node's pending writes of a table. */
 const CLAIM_MILLISECONDS = 10_000;
 const CLAIM_PAUSE_MILLISECONDS = 20;
 
-/** Past it the least recently written ones are looked up again; their leases stay. */
+/** Beyond this, the least recently written tables are looked up again; their leases stay. */
 const KNOWN_MAX = 10_000;
 
-/** For how long a node that owns a table is remembered. */
+/** How long the owner of a table is cached. */
 const REMEMBERED_MILLISECONDS = 1000;
 
 /**
- * Several nodes: each table is written by the node that has its lease. What this node knows of leases may be outdated: the
- * journal compares the epoch in the transactions that begin and record a write.
+ * Assigns each table to the node that has its lease. The leases cached here may be outdated: the journal compares the
+ * epoch in the transactions that begin and record a write.
  */
 export class TableLeases implements Coordination {
   readonly #catalog: Pick<Catalog, 'leases' | 'nodes'>;
   readonly #nodeId: string;
   readonly #telemetry: Telemetry;
   readonly #ours = new LRUCache<string, Ownership>({ max: KNOWN_MAX });
-  /** Of other nodes, as the catalog said last. */
+  /** Owners of tables, as last read from the catalog. */
   readonly #others = new LRUCache<string, Owner>({ max: KNOWN_MAX, ttl: REMEMBERED_MILLISECONDS });
   /** Concurrent writes of a table share one query. */
   readonly #taking = new Map<string, Promise<Owner | Ownership>>();
-  /** How many requests that may write to a table, by its id, have not ended. */
+  /** Requests in flight that may write to a table, by table id. */
   readonly #writers = new Map<string, number>();
-  /** Once this node shuts down: resolves when other nodes may take its tables. */
+  /** Set at shutdown: resolves when other nodes may take the tables. */
   #released: Promise<void> | undefined;
-  /** Once this node shuts down: other nodes may take what it has kept for requests that have ended meanwhile. */
+  /** Set at shutdown: releases tables whose last request has ended. */
   #onUnused: (() => Promise<void>) | undefined;
 
   constructor(catalog: Pick<Catalog, 'leases' | 'nodes'>, nodeId: string, telemetry: Telemetry) {
@@ -46,7 +46,7 @@ export class TableLeases implements Coordination {
     this.#telemetry = telemetry;
   }
 
-  /** Tables that this node may write, as far as it remembers. */
+  /** Tables that this node may write to, as far as it knows. */
   get held(): number {
     return this.#ours.size;
   }
@@ -83,7 +83,7 @@ export class TableLeases implements Coordination {
 
   resolved(tableId: string, epoch: number): void {
     const known = this.#ours.get(tableId);
-    // The table may have been lost, and taken again with what its owner in between has left.
+    // The table may have been lost and taken again, with writes that the owner in between left pending.
     if (known?.epoch === epoch) this.#ours.set(tableId, { ...known, hasPending: false });
   }
 
@@ -105,8 +105,8 @@ export class TableLeases implements Coordination {
   }
 
   /**
-   * A request that may write to the table has begun, though its body may still be arriving; the function returned ends it.
-   * At a shutdown, tables of such requests stay with this node until they have ended.
+   * Call it when a request begins that may write to the table, even if its body is still arriving. The returned
+   * function ends the hold. At shutdown, the node keeps the table until then.
    */
   hold(tableId: string): () => void {
     if (this.#released !== undefined) return () => {};
@@ -118,12 +118,12 @@ export class TableLeases implements Coordination {
         return;
       }
       this.#writers.delete(tableId);
-      // What stays is free when this node has left.
+      // If this fails, the table is released when this node leaves.
       this.#onUnused?.().catch(() => {});
     };
   }
 
-  /** For a shutdown: new writes wait until those that run have ended, and then go to other nodes. */
+  /** For shutdown: new writes wait until the running ones have ended, then go to other nodes. */
   async release(whenIdle: () => Promise<void>): Promise<void> {
     this.#released ??= this.#releaseUnused(whenIdle);
     this.#onUnused ??= async () => this.#releaseUnused(whenIdle);
@@ -144,7 +144,7 @@ export class TableLeases implements Coordination {
     const { leases, nodes } = this.#catalog;
     const holder = await leases.find(tableId);
     if (holder !== undefined) return holder;
-    // Any other node takes the table.
+    // Any other node can take the table.
     const other = await nodes.findOther();
     if (other === undefined) throw new NotOwner();
     return other;
@@ -159,7 +159,7 @@ export class TableLeases implements Coordination {
   }
 
   async #ask(tableId: string): Promise<Owner | Ownership> {
-    // A read is cheap; the transaction that takes a lease waits for all others.
+    // Read first: a read is cheap, but the transaction that takes a lease waits for all others.
     const holder = await this.#catalog.leases.find(tableId);
     if (holder !== undefined && holder.nodeId !== this.#nodeId) {
       this.#others.set(tableId, holder);

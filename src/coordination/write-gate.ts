@@ -2,13 +2,13 @@ import { ServiceError } from '../errors/service-error.ts';
 
 const RETRY_AFTER_SECONDS = 5;
 
-/** Every write passes it. While it is closed, reads go on and writes are refused. */
+/** Every write passes this gate. While it is closed, reads continue and writes are refused. */
 export class WriteGate {
   readonly #requireRoot: (root: string) => void;
   readonly #requireLock: () => void;
   #reason: string | undefined;
 
-  /** They throw unless this server alone may write below the root, and to its data folder. */
+  /** The arguments throw unless only this server may write below the root, or to its data folder. */
   constructor(requireRoot: (root: string) => void, requireLock: () => void = () => {}) {
     this.#requireRoot = requireRoot;
     this.#requireLock = requireLock;
@@ -23,7 +23,7 @@ export class WriteGate {
     this.#reason = undefined;
   }
 
-  /** Also for keys and grants, which can be changed while the gate is closed. */
+  /** Separate, for keys and grants, which can be changed while the gate is closed. */
   requireLock(): void {
     this.#requireLock();
   }
