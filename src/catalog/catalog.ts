@@ -40,16 +40,18 @@ export type { StoredSize, Usage } from './tables/sizes.ts';
 export type { WebhookProgress, WebhookRecord, WebhookScope } from './webhooks.ts';
 
 export interface CatalogSettings extends ContextSettings {
-  /** A file of SQLite, or the `postgres://` address of a database. */
+  /** An SQLite file, or the `postgres://` address of a database. */
   readonly address: string;
-  /** How long work waits for the database, or for the transaction of another process, before it is refused. */
+  /** How long work waits for the database, or for another process's transaction, before it is refused. */
   readonly waitMilliseconds: number;
-  /** To PostgreSQL. */
+  /** For PostgreSQL. */
   readonly connectionsMax: number;
   readonly journal: JournalLimits;
 }
 
-/** Names, locations, keys and grants. What it has acknowledged is on disk, and the next lookup of any process sees it. */
+/**
+ * Names, locations, keys and grants. Acknowledged changes are on disk, and the next lookup of any process sees them.
+ */
 export type Catalog = Awaited<ReturnType<typeof openCatalog>>;
 
 export async function openCatalog(settings: CatalogSettings) {
@@ -68,7 +70,7 @@ export async function openCatalog(settings: CatalogSettings) {
     namespaces: createNamespaceStore(context),
     tables: createTableStore(context),
     keys,
-    /** Of the token endpoint. */
+    /** The clients of the token endpoint. */
     clients,
     callerNames: createCallerNames({ keys, clients }),
     signingKeys: createSigningKeyStore(context),
@@ -84,15 +86,17 @@ export async function openCatalog(settings: CatalogSettings) {
     leases: createLeaseStore(context),
     heads: createHeadStore(context),
     jobs: createJobStore(context),
-    /** Lookups in it see whatever was committed before it began, and share one query. Absent where none needs a query. */
+    /**
+     * Lookups inside see everything committed before it began, and share one query. Absent where lookups need no query.
+     */
     inRequest: context.inRequest,
-    /** Lookups in it may miss what other nodes committed within the last half second. */
+    /** Lookups inside may miss what other nodes committed within the last half second. */
     fromMemory: context.fromMemory,
     /** Entries, hits and misses of cached lookups. */
     lookupCounts: () => context.caches.counts(),
     counts: context.counts,
     onCommit: context.onCommit,
-    /** Refuses with `ServiceUnavailable` when the catalog cannot be read. */
+    /** Throws `ServiceUnavailable` if the catalog cannot be read. */
     async ping(): Promise<void> {
       await context.read(readGeneration);
     },
@@ -109,12 +113,12 @@ export function isPostgresAddress(address: string): boolean {
 
 type StoreSettings = Pick<CatalogSettings, 'address' | 'waitMilliseconds' | 'connectionsMax'>;
 
-/** Without migrations. */
+/** Opens the store without migrating it. */
 export async function openStore({ address, waitMilliseconds, connectionsMax }: StoreSettings): Promise<CatalogStore> {
   if (!isPostgresAddress(address)) {
     return openSqliteStore({ file: address, busyTimeoutMilliseconds: waitMilliseconds });
   }
-  // Loaded when it is needed: the default does without it, and starts faster.
+  // Loaded on demand: the default does not need it, and starts faster.
   const { openPostgresStore } = await import('./postgres/postgres-store.ts');
   return openPostgresStore({ url: address, connectionsMax, waitMilliseconds });
 }

@@ -9,11 +9,11 @@ import type { HeadRow } from './schema/rows.ts';
 import type { CatalogStore, Sql } from './store.ts';
 
 export interface ContextSettings {
-  /** Databases whose roots lie below it can be moved with it. */
+  /** Databases with roots below it can be moved together with it. */
   readonly storageRoot: string;
-  /** Of this process, where several may serve: only tables whose lease it has are written. */
+  /** This process in a cluster: it writes only tables whose lease it has. */
   readonly nodeId?: string | undefined;
-  /** Of cached lookups, and as much of cached heads. */
+  /** For cached lookups, and again as much for cached heads. */
   readonly cacheBytes: number;
   /** Milliseconds since 1970. */
   readonly now: () => number;
@@ -23,7 +23,7 @@ export type CatalogContext = ReturnType<typeof createContext>;
 
 export function createContext(store: CatalogStore, { storageRoot, cacheBytes, nodeId, now }: ContextSettings) {
   const { readChangeCounter, clock } = store;
-  // With a counter a head is found for less than the check of a cache costs.
+  // With a change counter, looking up a head is cheaper than checking a cache.
   const heads = readChangeCounter === undefined ? new HeadCache(cacheBytes) : undefined;
   const caches = new LookupCaches({
     readChangeCounter: readChangeCounter?.bind(store),
@@ -48,24 +48,24 @@ export function createContext(store: CatalogStore, { storageRoot, cacheBytes, no
       for (const notify of commitListeners) notify();
       return result;
     } finally {
-      // After a failure too: it may have been committed, and only the sync has failed.
+      // After a failure too: the transaction may have been committed, and only the sync failed.
       if (changesLookups) caches.clear();
     }
   };
   return {
     read: async <Value>(work: (sql: Sql) => Promise<Value>) => store.read(work),
-    /** One transaction, after which every process repeats its lookups. */
+    /** One transaction, after which all processes repeat their lookups. */
     write: async <Value>(work: (sql: Sql) => Promise<Value>) =>
       transact(work, { changesLookups: true, isDurable: true }),
-    /** One transaction that leaves cached lookups valid: it only adds, or changes what no lookup returns. */
+    /** One transaction that leaves cached lookups valid: it only adds rows, or changes what no lookup returns. */
     append: async <Value>(work: (sql: Sql) => Promise<Value>) =>
       transact(work, { changesLookups: false, isDurable: true }),
     /** Transactions that concurrent callers share. */
     group: new GroupCommit(transact),
     requireDurable: async () => store.requireDurable(),
-    /** Transactions committed and syncs of the disk since the start. */
+    /** Transactions committed and disk syncs since the start. */
     counts: () => ({ transactions, syncs: store.syncCount() }),
-    /** Calls the listener after each transaction of this process, until what it gives is called. */
+    /** Calls the listener after each transaction of this process. The returned function removes it. */
     onCommit: (listener: () => void): (() => void) => {
       commitListeners.add(listener);
       return () => void commitListeners.delete(listener);
@@ -79,7 +79,7 @@ export function createContext(store: CatalogStore, { storageRoot, cacheBytes, no
         heads === undefined ? load() : caches.findHead(tableId, load),
     },
     nodeId,
-    /** Of the database, in milliseconds since 1970. */
+    /** The clock of the database, in milliseconds since 1970. */
     clock: { value: clock, plus: (milliseconds: number) => statement<number>`${clock} + ${milliseconds}` },
     roots: createStorageRoots(storageRoot),
     now,
@@ -88,17 +88,17 @@ export function createContext(store: CatalogStore, { storageRoot, cacheBytes, no
 
 const GENERATION = 'generation';
 
-/** Changes with every transaction that may change what a lookup has found. */
+/** Changes with every transaction that may change the result of a lookup. */
 export async function readGeneration(sql: Sql): Promise<string> {
   const row = await sql.selectFrom('settings').select('value').where('name', '=', GENERATION).executeTakeFirst();
   if (row === undefined) throw new Error('The catalog has no generation.');
   return row.value;
 }
 
-/** At most so many heads are taken over at once; after more, all are read anew. */
+/** At most this many changed heads are applied; after more, all heads are read again. */
 const HEADS_MAX = 1000;
 
-/** The generation, and heads that have changed since, oldest first: one query, because every request waits for it. */
+/** The generation and the heads changed since, oldest first. One query, because every request waits for it. */
 async function readChanges(sql: Sql, lastChange: number): Promise<Changes> {
   const { rows } = await statement<{ generation: string } & { [Name in keyof HeadRow]: HeadRow[Name] | null }>`
     select settings.value as generation, heads.table_id, heads.version, heads.change

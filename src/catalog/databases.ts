@@ -13,7 +13,7 @@ export function createDatabaseStore({ read, write, append, caches, roots, now }:
   const cache = caches.create<Database>();
   const toDatabase = (row: Database): Database => ({ ...row, root: roots.fromStored(row.root) });
   return {
-    /** With its quota. As of `since`, the moment at which a request arrived; by default, as of now. */
+    /** Includes its quota. As of `since`, when a request arrived; by default, as of now. */
     async find(name: string, since?: number): Promise<Database | undefined> {
       const load = async (sql: Sql): Promise<Database | undefined> => {
         const row = await selectDatabases(sql).where('name', '=', name).executeTakeFirst();
@@ -29,7 +29,7 @@ export function createDatabaseStore({ read, write, append, caches, roots, now }:
       return rows.map(toDatabase);
     },
 
-    /** The root is by default a new folder below the storage root. */
+    /** By default, the root is a new folder below the storage root. */
     async create({ name, root }: { readonly name: string; readonly root?: string | undefined }): Promise<Database> {
       checkName(name, DEFAULT_DELIMITER);
       if (name.trim() !== name) {
@@ -49,7 +49,10 @@ export function createDatabaseStore({ read, write, append, caches, roots, now }:
       throw new ServiceError('DatabaseAlreadyExists', `The database ${quoteForMessage(name)} already exists.`);
     },
 
-    /** With its quota and all grants on it, which the next database of this name must not inherit. Refused unless empty. */
+    /**
+     * Also drops its quota and all grants on it, which a later database of this name must not inherit. Refused unless
+     * empty.
+     */
     async drop(name: string): Promise<void> {
       if (name === DEFAULT_DATABASE) throw invalidInput('The default database cannot be dropped.');
       await write(async (sql) => dropDatabase(sql, name));

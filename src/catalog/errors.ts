@@ -2,7 +2,7 @@ import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 
 const RETRY_AFTER_SECONDS = 1;
-/** Somebody has to free space. */
+/** An operator has to free space. */
 const FULL_RETRY_AFTER_SECONDS = 30;
 
 export function catalogFull(cause: unknown): ServiceError {
@@ -16,7 +16,10 @@ export function catalogFailed(cause: unknown): ServiceError {
   return new ServiceError('Internal', 'The catalog failed to process the request.', { cause });
 }
 
-/** A row that others refer to is deleted only with its database or namespace: by another process, before this write. */
+/**
+ * A row that others refer to is only deleted with its database or namespace, which another process did before this
+ * write.
+ */
 export function belongingRemoved(cause: unknown): ServiceError {
   return new ServiceError('ConcurrentModification', 'Another request removed an object that this request needs.', {
     cause,
@@ -24,7 +27,9 @@ export function belongingRemoved(cause: unknown): ServiceError {
   });
 }
 
-/** libsql cuts text at a NUL when it reads it back, and PostgreSQL refuses it; neither keeps a lone surrogate. */
+/**
+ * libsql truncates text at a NUL when it reads it back, and PostgreSQL refuses it; neither preserves a lone surrogate.
+ */
 export function requireStorableText(text: string): void {
   if (text.includes('\u0000') || /\p{Cs}/u.test(text)) {
     throw invalidInput(`The text ${quoteForMessage(text)} cannot be stored in the catalog.`);

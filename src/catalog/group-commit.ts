@@ -6,7 +6,7 @@ export interface GroupOptions extends TransactionOptions {
   readonly changesLookups: boolean;
 }
 
-/** Work that may share its transaction with others. It uses only `sql`, and may run again. */
+/** Work that may share a transaction. It uses only `sql`, and may run again. */
 export interface GroupedWork<Value> extends GroupOptions {
   readonly run: (sql: Sql) => Promise<Value>;
 }
@@ -21,7 +21,7 @@ interface Waiting {
 
 const GROUP_MAX = 64;
 
-/** Work that arrives while a transaction waits for the disk shares the next one, in the order of arrival. */
+/** Work that arrives while a transaction waits for the disk shares the next one, in order of arrival. */
 export class GroupCommit {
   readonly #transact: Transact;
   readonly #waiting: Waiting[] = [];
@@ -41,7 +41,7 @@ export class GroupCommit {
 
   async #runAll(): Promise<void> {
     this.#isRunning = true;
-    // Callers that one event resumes arrive in the same group.
+    // Lets callers that were resumed by one event join the same group.
     await Promise.resolve();
     while (this.#waiting.length > 0) await this.#runTogether(this.#waiting.splice(0, GROUP_MAX));
     this.#isRunning = false;
@@ -57,11 +57,11 @@ export class GroupCommit {
       for (const [index, { resolve }] of group.entries()) resolve(values[index]);
     } catch (error) {
       if (error instanceof ServiceError && error.kind === 'ServiceUnavailable') {
-        // An outage concerns the whole group and all work that waits for its end.
+        // An outage fails the whole group and all waiting work.
         for (const { reject } of [...group, ...this.#waiting.splice(0)]) reject(error);
         return;
       }
-      // Any other error may be the fault of one piece of work, which must not fail the rest.
+      // Any other error may be caused by one piece of work, which must not fail the others.
       if (group.length === 1) group[0]?.reject(error);
       else for (const each of group) await this.#runTogether([each]);
     }

@@ -1,6 +1,6 @@
 import { randomFillSync } from 'node:crypto';
 
-/** Crockford's base 32 in lower case: in the order of ASCII, without look-alikes, and safe in a directory name. */
+/** Crockford's base 32 in lower case: in ASCII order, without look-alikes, and safe in directory names. */
 const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_DIGITS = 10;
 const RANDOM_DIGITS = 16;
@@ -15,13 +15,13 @@ export function createId(nowMilliseconds: number): string {
   return id;
 }
 
-/** As `createId`, and past `last` even when the clock stops or was set back. */
+/** Like `createId`, but always greater than `last`, even if the clock stopped or was set back. */
 export function createIdAfter(last: string | undefined, nowMilliseconds: number): string {
   const id = createId(nowMilliseconds);
   return last === undefined || id > last ? id : successor(last);
 }
 
-/** Drawing random bytes for each id would cost more than all the rest of it. */
+/** Random bytes are drawn in bulk: drawing them for each id would cost more than everything else. */
 const pool = Buffer.alloc(256 * RANDOM_DIGITS);
 let used = pool.length;
 

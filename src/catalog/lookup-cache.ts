@@ -2,33 +2,33 @@ import { AsyncLocalStorage } from 'node:async_hooks';
 import { LRUCache } from 'lru-cache';
 import type { HeadRow } from './schema/rows.ts';
 
-/** What has been committed since a change of heads. */
+/** What was committed since a given change of a head. */
 export interface Changes {
-  /** Differs when anything was committed that a lookup may have found. */
+  /** Differs if anything was committed that may change the result of a lookup. */
   readonly generation: string;
   readonly heads: readonly HeadRow[];
-  /** False: there are more. */
+  /** False if there are more. */
   readonly isComplete: boolean;
 }
 
 interface LookupCachesOptions {
-  /** Changes when another connection, such as one of another process, has committed anything. */
+  /** Changes when another connection, such as one of another process, commits. */
   readonly readChangeCounter: (() => Promise<number>) | undefined;
-  /** Costs more than the counter, so it is read second. */
+  /** More expensive than the counter, so it is read second. */
   readonly readChanges: (lastChange: number) => Promise<Changes>;
   readonly heads: HeadCache | undefined;
-  /** Of all caches together, as estimated. */
+  /** The estimated total of all caches. */
   readonly bytesMax: number;
 }
 
-/** Lookups of one request share a check that is not older than this: a request may wait for long before its last one. */
+/** Lookups of a request share a check up to this age, because a request may wait for long before its last lookup. */
 const CHECK_MILLISECONDS = 100;
 
-/** How old a check may be where another node repeats all lookups. */
+/** The maximum age of a check if another node repeats all lookups. */
 const MEMORY_MILLISECONDS = 500;
 
 interface RequestScope {
-  /** How old a check may be that lookups rely on, in milliseconds. */
+  /** The maximum age, in milliseconds, of a check that lookups rely on. */
   readonly ageMax: number;
   check: Promise<void> | undefined;
   checkedAt: number;
@@ -36,7 +36,7 @@ interface RequestScope {
 
 type Cached = object | string | number;
 
-/** Caches that every lookup first compares with what other connections have committed. */
+/** Caches whose lookups first check what other connections have committed. */
 export class LookupCaches {
   readonly #options: LookupCachesOptions;
   readonly #cache: LRUCache<string, Cached>;
@@ -61,12 +61,14 @@ export class LookupCaches {
     });
   }
 
-  /** Keeps the most recently used results. Absence is not cached: requests for what does not exist would evict the rest. */
+  /**
+   * Caches the most recently used results. Absence is not cached: requests for missing objects would evict the rest.
+   */
   create<Value extends Cached>() {
     this.#kinds += 1;
     const prefix = `${this.#kinds} `;
     return {
-      /** A check that began after `since` is not repeated: for a request, the moment at which it arrived. */
+      /** A check that began after `since`, when the request arrived, is not repeated. */
       find: async (
         key: string,
         load: () => Promise<Value | undefined>,
@@ -82,19 +84,19 @@ export class LookupCaches {
         this.#misses += 1;
         const clearings = this.#clearings;
         const loaded = await load();
-        // What was loaded before a change may arrive after the cache was cleared of it.
+        // A result loaded before a change may arrive after the cache was cleared.
         if (loaded !== undefined && clearings === this.#clearings) this.#cache.set(prefix + key, loaded);
         return loaded;
       },
     };
   }
 
-  /** Lookups of a request share one check, for where it is a query: it begins after the request, so it misses nothing. */
+  /** Lookups of a request share one check where it is a query. It begins after the request, so it misses nothing. */
   async inRequest<Value>(run: () => Promise<Value>): Promise<Value> {
     return this.#requests.run({ ageMax: 0, check: undefined, checkedAt: 0 }, run);
   }
 
-  /** Its lookups may miss what was committed since the last check, if that is recent. */
+  /** Lookups inside may miss what was committed since the last check, if that is recent. */
   async fromMemory<Value>(run: () => Promise<Value>): Promise<Value> {
     return this.#requests.run({ ageMax: MEMORY_MILLISECONDS, check: undefined, checkedAt: 0 }, run);
   }
@@ -104,12 +106,12 @@ export class LookupCaches {
     return this.#options.heads?.find(tableId, load) ?? load();
   }
 
-  /** Hits and misses since the start, and entries as of now. */
+  /** Hits and misses since the start, and the current number of entries. */
   counts(): { readonly entries: number; readonly hits: number; readonly misses: number } {
     return { entries: this.#cache.size, hits: this.#hits, misses: this.#misses };
   }
 
-  /** For after a transaction of this process that may have changed what lookups have found: no counter shows it. */
+  /** Call after a transaction of this process that may change results of lookups: the counter does not show it. */
   clear(): void {
     this.#clearings += 1;
     this.#cache.clear();
@@ -118,8 +120,8 @@ export class LookupCaches {
   }
 
   /**
-   * Lookups that follow one another without waiting for an event share one check: whatever another process acknowledged
-   * before the first of them began reaches this process, if at all, in a later turn of the event loop.
+   * Lookups that follow each other without waiting for an event share one check: commits that another process
+   * acknowledged before the first lookup can only become known here in a later turn of the event loop.
    */
   async #clearWhenChanged(since = Infinity): Promise<void> {
     const now = performance.now();
@@ -155,15 +157,15 @@ export class LookupCaches {
       this.#generation = changes.generation;
     }
     heads?.apply(changes.heads);
-    // Last, so that a concurrent lookup reads the generation too.
+    // Set last, so that a concurrent lookup reads the generation too.
     this.#changeCounter = changeCounter;
   }
 }
 
-/** Each value and its place in what holds it. */
+/** A value, and its slot in the object or array that contains it. */
 const VALUE_BYTES = 32;
 
-/** At most: a text may need two bytes for each character. */
+/** An upper bound: a text may need two bytes per character. */
 function bytesOf(value: unknown): number {
   if (typeof value === 'string') return VALUE_BYTES + 2 * value.length;
   if (typeof value !== 'object' || value === null) return VALUE_BYTES;
@@ -172,7 +174,7 @@ function bytesOf(value: unknown): number {
 
 const HEAD_BYTES = 128;
 
-/** Where heads are cached, their changes are read together with the check of all other lookups. */
+/** Caches heads. Their changes are read in the same query that checks all other lookups. */
 export class HeadCache {
   readonly #versions: LRUCache<string, number>;
   #lastChange = 0;
@@ -181,12 +183,12 @@ export class HeadCache {
     this.#versions = new LRUCache({ maxSize: bytesMax, sizeCalculation: () => HEAD_BYTES });
   }
 
-  /** Up to which all changes are known. */
+  /** All changes up to this one are known. */
   get lastChange(): number {
     return this.#lastChange;
   }
 
-  /** In order. Those of a check that was overtaken by a later one are known already. */
+  /** In order. Skips changes that a later check has already applied. */
   apply(changes: readonly HeadRow[]): void {
     for (const { tableId, version, change } of changes) {
       if (change <= this.#lastChange) continue;
@@ -204,7 +206,7 @@ export class HeadCache {
     if (cached !== undefined) return cached;
     const { lastChange } = this;
     const loaded = await load();
-    // A change that arrived meanwhile may be this table's, and later than what was loaded.
+    // A change that arrived meanwhile may concern this table, and be later than the loaded version.
     if (loaded !== undefined && lastChange === this.#lastChange) this.#versions.set(tableId, loaded);
     return loaded;
   }

@@ -3,7 +3,7 @@ import { quoteForMessage } from '../model/identifier.ts';
 import type { NamespacePath, TablePath } from '../model/identifier.ts';
 
 /**
- * Between the names of a stored path. No name holds it, and it sorts before every character of a name, so the binary
+ * Separates the names of a stored path. No name contains it, and it sorts before every character of a name: the binary
  * order of the text is the order of the paths, name by name, and everything below a path is one range.
  */
 const SEPARATOR = '\u001f';
@@ -28,8 +28,8 @@ export function toTablePath(text: string): TablePath {
 }
 
 /**
- * The path and everything below it, however deep: texts from `from`, before `before`. Nothing else sorts in between. The
- * root has no such range: everything is below it.
+ * The range of the path and everything below it, at any depth: texts from `from`, before `before`. No other path sorts
+ * into it. The root has no such range: everything is below it.
  */
 export function rangeFrom(path: NamespacePath): { readonly from: string; readonly before: string } | undefined {
   if (path.length === 0) return undefined;
@@ -37,7 +37,7 @@ export function rangeFrom(path: NamespacePath): { readonly from: string; readonl
   return { from: text, before: text + NEXT_AFTER_SEPARATOR };
 }
 
-/** One text for a path of one database, as a key of caches. */
+/** A unique text for a path in a database, for cache keys. */
 export function pathKey(databaseId: string, path: NamespacePath): string {
   return databaseId + SEPARATOR + toPathText(path);
 }

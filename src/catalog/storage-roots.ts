@@ -1,10 +1,10 @@
 export type StorageRoots = ReturnType<typeof createStorageRoots>;
 
-/** The storage root itself, as it is stored. */
+/** The storage root itself, as stored. */
 export const HERE = '.';
 const BELOW = './';
 
-/** Roots below the configured storage root are stored relative to it: a data folder can be moved or copied. */
+/** Roots below the configured storage root are stored relative to it, so that a data folder can be moved or copied. */
 export function createStorageRoots(storageRoot: string) {
   const base = storageRoot.replace(/\/+$/, '');
   return {
@@ -23,7 +23,7 @@ export function createStorageRoots(storageRoot: string) {
 const SLUG_CHARACTERS_MAX = 40;
 
 /**
- * A directory name that people recognise. Only the id makes it unique, and no caller chooses an id, so no name leads to
+ * A directory name that people recognize. The id makes it unique and is never chosen by a caller, so no name leads to
  * an existing directory.
  */
 export function toStorageDirectory(name: string, id: string): string {

@@ -4,7 +4,7 @@ import type { CatalogContext } from './context.ts';
 import { createId } from './ids.ts';
 import type { WebhookRow } from './schema/rows.ts';
 
-/** Which commits of its database a webhook is told of; all when nothing is named. */
+/** The commits of its database that a webhook is notified of; all if nothing is named. */
 export interface WebhookScope {
   readonly table?: TablePath;
   readonly namespace?: NamespacePath;
@@ -40,10 +40,10 @@ const HEALTHY = { failures: 0, failingSince: null, nextAttemptAt: 0, lastError: 
 
 type WebhookChanges = Pick<NewWebhook, 'url' | 'scope' | 'createdBy'>;
 
-/** More are looked at the next time. */
+/** More are handled in the next round. */
 const DUE_MAX = 1000;
 
-/** A webhook belongs to the node that delivers for it, for as long as that node is alive. */
+/** A webhook belongs to the node that delivers for it, while that node is alive. */
 export function createWebhookStore(context: CatalogContext) {
   const { read, append, now } = context;
   return {
@@ -102,20 +102,20 @@ export function createWebhookStore(context: CatalogContext) {
       await append(async (sql) => sql.updateTable('webhooks').set(columns).where('id', '=', id).execute());
     },
 
-    /** Delivers nothing until it is resumed. */
+    /** Stops deliveries until it is resumed. */
     async disable(id: string): Promise<void> {
       await append(async (sql) =>
         sql.updateTable('webhooks').set({ state: 'disabled' }).where('id', '=', id).execute(),
       );
     },
 
-    /** Delivers from where it stopped. */
+    /** Continues deliveries where they stopped. */
     async resume({ id, createdBy }: Pick<WebhookRecord, 'id' | 'createdBy'>): Promise<void> {
       const changes = { ...HEALTHY, state: 'active', createdBy } as const;
       await append(async (sql) => sql.updateTable('webhooks').set(changes).where('id', '=', id).execute());
     },
 
-    /** Commits of the database that are still to be looked at, up to a number. */
+    /** Commits of the database after its cursor, counted up to `max`. */
     async backlog({ databaseId, cursor }: Pick<WebhookRecord, 'databaseId' | 'cursor'>, max: number): Promise<number> {
       const rows = await read(async (sql) =>
         sql
@@ -132,10 +132,13 @@ export function createWebhookStore(context: CatalogContext) {
   };
 }
 
-/** What the node that delivers for a webhook needs. */
+/** What the delivering node needs. */
 function createDeliveries({ read, append, clock, nodeId: ownId = '', now }: CatalogContext) {
   return {
-    /** Active ones with commits behind their cursor that this node delivers for, or may take over, and whose next attempt is due. */
+    /**
+     * Active webhooks with commits after their cursor whose next attempt is due, and that this node delivers for or may
+     * take over.
+     */
     async listDue(): Promise<readonly WebhookRecord[]> {
       const rows = await read(async (sql) =>
         sql
@@ -167,7 +170,7 @@ function createDeliveries({ read, append, clock, nodeId: ownId = '', now }: Cata
       return rows.map(toRecord);
     },
 
-    /** Whether this node now delivers for it: of several that ask, one. */
+    /** Whether this node now delivers for it. Of several that ask, one does. */
     async claim({ id, nodeId }: Pick<WebhookRecord, 'id' | 'nodeId'>): Promise<boolean> {
       if (nodeId === ownId) return true;
       return append(async (sql) => {
@@ -181,7 +184,7 @@ function createDeliveries({ read, append, clock, nodeId: ownId = '', now }: Cata
       });
     },
 
-    /** False when it was deleted, or another node delivers for it by now. */
+    /** False if it was deleted, or another node delivers for it by now. */
     async progress(id: string, changes: WebhookProgress): Promise<boolean> {
       return append(async (sql) => {
         const own = sql.updateTable('webhooks').set(changes).where('id', '=', id).where('nodeId', '=', ownId);
@@ -198,7 +201,7 @@ function createDeliveries({ read, append, clock, nodeId: ownId = '', now }: Cata
       });
     },
 
-    /** Other nodes may deliver for those of this one. */
+    /** Lets other nodes deliver for the webhooks of this one. */
     async releaseAll(): Promise<void> {
       await append(async (sql) =>
         sql.updateTable('webhooks').set({ nodeId: '' }).where('nodeId', '=', ownId).execute(),

@@ -10,7 +10,7 @@ import type { Sql } from '../store.ts';
 import { readQuota } from './quotas.ts';
 import { insertGrants, readGrants, refuseLastAdministrator, requireDatabases, toGrants } from './grants.ts';
 
-/** Never with the digest. Times are in milliseconds since 1970. */
+/** Never contains the digest. Times are in milliseconds since 1970. */
 export interface CredentialRecord {
   readonly id: string;
   readonly name: string;
@@ -18,34 +18,34 @@ export interface CredentialRecord {
   readonly expiresAt?: number;
   readonly revokedAt?: number;
   readonly grants: readonly Grant[];
-  /** Not in lists. */
+  /** Absent in lists. */
   readonly quota?: Quota;
 }
 
 interface NewCredential extends Pick<CredentialRecord, 'name' | 'grants'> {
   readonly expiresAt?: number | undefined;
   readonly digest: string;
-  /** Refuses with `DatabaseNotFound` when a grant names a missing database. */
+  /** Refuses with `DatabaseNotFound` if a grant names a missing database. */
   readonly knownDatabasesOnly?: boolean;
 }
 
 interface CredentialPage {
-  /** The id of the last one of the page before. */
+  /** The id of the last credential of the previous page. */
   readonly after?: string | undefined;
-  /** Only those with a grant on one of these. */
+  /** Only credentials with a grant on one of these. */
   readonly databases?: readonly string[] | undefined;
   readonly limit?: number;
 }
 
 interface CredentialKind {
   readonly table: 'apiKeys' | 'oauthClients';
-  /** In front of its id in the principals of grants. */
+  /** Precedes the id in the principals of grants. */
   readonly prefix: 'key:' | 'client:';
 }
 
 export type CredentialStore = ReturnType<typeof createCredentialStore>;
 
-/** API keys, or the clients of the token endpoint. Of their secrets only digests are stored. */
+/** API keys, or the clients of the token endpoint. Only digests of their secrets are stored. */
 export function createCredentialStore({ read, write, caches, now }: CatalogContext, kind: CredentialKind) {
   const byDigest = caches.create<CredentialRecord>();
   const byId = caches.create<CredentialRecord>();
@@ -62,18 +62,23 @@ export function createCredentialStore({ read, write, caches, now }: CatalogConte
       return write(async (sql) => insertCredential(sql, kind, { ...credential, createdAt: now() }));
     },
 
-    /** Creates it unless one has its digest; false if that one was revoked. Servers may start at once: one creates it. */
+    /**
+     * Creates it unless its digest exists; false if that credential was revoked. Of several servers starting at once,
+     * one creates it.
+     */
     async ensure(credential: NewCredential): Promise<boolean> {
       const find = async (sql: Sql) =>
         sql.selectFrom(kind.table).select('revokedAt').where('digest', '=', credential.digest).executeTakeFirst();
       const findOrInsert = async (sql: Sql) =>
         (await find(sql)) ?? insertCredential(sql, kind, { ...credential, createdAt: now() });
-      // Read before, since every write makes all processes repeat their lookups.
+      // Read first, because every write makes all processes repeat their lookups.
       const { revokedAt } = (await read(find)) ?? (await write(findOrInsert));
       return (revokedAt ?? null) === null;
     },
 
-    /** Creates it unless there are others, even revoked ones: true for one of several servers that start at once. */
+    /**
+     * Creates it unless there are others, even revoked ones. Returns true for one of several servers starting at once.
+     */
     async createFirst(credential: NewCredential): Promise<boolean> {
       return write(async (sql) => {
         const other = await sql.selectFrom(kind.table).select('id').executeTakeFirst();
@@ -83,17 +88,16 @@ export function createCredentialStore({ read, write, caches, now }: CatalogConte
       });
     },
 
-    /** Not one that was revoked; the caller checks whether it has expired. */
+    /** Excludes revoked credentials; the caller checks whether it has expired. */
     async find(id: string): Promise<CredentialRecord | undefined> {
       return byId.find(id, async () => load('id', id));
     },
 
-    /** As `find`. */
     async findByDigest(digest: string): Promise<CredentialRecord | undefined> {
       return byDigest.find(digest, async () => load('digest', digest));
     },
 
-    /** Whether this is the digest of a secret that is not revoked, in the same time for every wrong one. */
+    /** Whether this is the digest of a secret that is not revoked. Takes the same time for every wrong digest. */
     async matches(id: string, digest: string): Promise<boolean> {
       const row = await read(async (sql) => selectValid(sql, kind).where('id', '=', id).executeTakeFirst());
       if (row === undefined) return false;
@@ -101,12 +105,12 @@ export function createCredentialStore({ read, write, caches, now }: CatalogConte
       return stored.length === given.length && timingSafeEqual(stored, given);
     },
 
-    /** All, including revoked ones, oldest first. */
+    /** All credentials, including revoked ones, oldest first. */
     async list(page: CredentialPage = {}): Promise<readonly CredentialRecord[]> {
       return read(async (sql) => listCredentials(sql, kind, page));
     },
 
-    /** Names by id, of revoked ones too. */
+    /** Names by id, including revoked ones. */
     async names(ids: readonly string[]): Promise<ReadonlyMap<string, string>> {
       return read(async (sql) => {
         const found = new Map<string, string>();
@@ -118,7 +122,7 @@ export function createCredentialStore({ read, write, caches, now }: CatalogConte
       });
     },
 
-    /** False when there is no such credential, or it was revoked before. */
+    /** False if there is no such credential, or it was already revoked. */
     async revoke(id: string): Promise<boolean> {
       return write(async (sql) => {
         await refuseLastAdministrator(sql, kind.prefix + id, now());
@@ -138,8 +142,8 @@ interface NamedStores {
 const KNOWN_MAX = 1000;
 
 /**
- * Names of keys and clients, revoked ones too, by caller id (`key:<id>`, `client:<id>`). Others have no name. A name
- * never changes, so it is read once.
+ * Names of keys and clients, including revoked ones, by caller id (`key:<id>`, `client:<id>`). Other callers have no
+ * name. Names never change, so each is read once.
  */
 export function createCallerNames({ keys, clients }: NamedStores) {
   const known = new LRUCache<string, string>({ max: KNOWN_MAX });

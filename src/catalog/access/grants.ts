@@ -16,7 +16,7 @@ export interface GivenGrant extends Grant {
 
 interface GrantPage {
   readonly principal?: string | undefined;
-  /** Only grants on these databases; without it also those on all of them. */
+  /** Only grants on these databases; if absent, all grants, including those on all databases. */
   readonly databases?: readonly string[] | undefined;
   /** Only grants at this path or below it. */
   readonly under?: NamespacePath;
@@ -41,7 +41,7 @@ export function createGrantStore({ read, write, caches, now }: CatalogContext) {
       });
     },
 
-    /** False when there was no such grant. */
+    /** False if there was no such grant. */
     async remove(principal: string, grant: Grant): Promise<boolean> {
       return write(async (sql) => {
         if (isAdministration(grant)) await refuseLastAdministrator(sql, principal, now());
@@ -52,7 +52,7 @@ export function createGrantStore({ read, write, caches, now }: CatalogContext) {
       });
     },
 
-    /** By principal, database, path and role. */
+    /** Ordered by principal, database, path and role. */
     async list(page: GrantPage): Promise<readonly GivenGrant[]> {
       const rows = await read(async (sql) => listRows(sql, page));
       return rows.flatMap((row) => toGrants([row]).map((grant) => ({ ...grant, principal: row.principal })));
@@ -60,7 +60,7 @@ export function createGrantStore({ read, write, caches, now }: CatalogContext) {
   };
 }
 
-/** In the same transaction as the grant: no grant outlives its database. */
+/** Runs in the transaction of the grant: no grant outlives its database. */
 export async function requireDatabases(sql: Sql, grants: readonly Grant[]): Promise<void> {
   for (const { database } of grants) {
     if (database === undefined) continue;
@@ -94,7 +94,7 @@ export async function readGrants(sql: Sql, principal: string): Promise<readonly 
   return toGrants(await rows.orderBy('databaseName').orderBy('path').orderBy('role').execute());
 }
 
-/** Roles that this release does not know are ignored. */
+/** Ignores roles that this release does not know. */
 export function toGrants(rows: readonly GrantRow[]): readonly Grant[] {
   return rows
     .filter((row) => ROLES.includes(row.role))
@@ -132,15 +132,15 @@ async function listRows(sql: Sql, page: GrantPage): Promise<readonly GrantRow[]>
 }
 
 function toGrantRow(principal: string, grant: Grant): GrantRow {
-  // Stored, an empty name means all databases: a request must not give it.
+  // Stored, an empty name means all databases, so a request must not send it.
   if (grant.database === '') throw invalidInput('The grant has an empty database name.');
   return { principal, databaseName: grant.database ?? '', path: toPathText(grant.path), role: grant.role };
 }
 
 /**
- * Refuses when no valid API key would administer every database once `principal` does so no more, or when all that would
- * remain expire and this one does not. Only keys count: clients need the token endpoint, and other tokens an identity
- * provider.
+ * Refuses to remove the last administrator: at least one valid API key must still administer every database, and if
+ * this one does not expire, one without expiry. Only keys count: clients need the token endpoint, and other tokens an
+ * identity provider.
  */
 export async function refuseLastAdministrator(sql: Sql, principal: string, now: number): Promise<void> {
   const administrators = selectAdministrators(sql, now);

@@ -10,29 +10,29 @@ export interface GivenQuota {
   /** `key:<id>`, `client:<id>` or `database:<id>`. */
   readonly subject: string;
   readonly quota: Quota;
-  /** Of a database. */
+  /** Only for a database. */
   readonly databaseName?: string;
 }
 
 interface QuotaPage {
-  /** The last subject of the page before. */
+  /** The last subject of the previous page. */
   readonly after?: string | undefined;
   readonly limit: number;
 }
 
 const NO_QUOTA: Quota = {};
 
-/** Lookups of keys, clients and databases bring their quotas along; these are for administrators and owners of tables. */
+/** Lookups of keys, clients and databases include their quotas; these are for administrators and owners of tables. */
 export function createQuotaStore({ read, write, caches }: CatalogContext) {
   const cache = caches.create<Quota>();
   return {
-    /** As of `since`, the moment at which a request arrived; by default, as of now. */
+    /** As of `since`, when a request arrived; by default, as of now. */
     async of(subject: string, since?: number): Promise<Quota> {
       const load = async () => (await read(async (sql) => readQuota(sql, subject))) ?? NO_QUOTA;
       return (await cache.find(subject, load, since)) ?? NO_QUOTA;
     },
 
-    /** Adds limits to those that the subject has, or replaces them. Gives all of them. */
+    /** Adds limits to those of the subject, or replaces them. Returns all of them. */
     async set(subject: string, limits: Quota): Promise<Quota> {
       return write(async (sql) => {
         await requireSubject(sql, subject);
@@ -44,13 +44,13 @@ export function createQuotaStore({ read, write, caches }: CatalogContext) {
           .values({ subject, ...values })
           .onConflict((conflict) => conflict.column('subject').doUpdateSet(values))
           .execute();
-        // Sizes of tables without a size quota are not kept up to date.
+        // Without a size quota, the sizes of tables are not kept up to date.
         if (limitsSize(quota) && !limitsSize(before)) await forgetSizes(sql, subject);
         return quota;
       });
     },
 
-    /** Removes these limits, or all of them. Gives what is left; `undefined` when there was none of them. */
+    /** Removes these limits, or all. Returns the remaining ones; `undefined` if the subject had none of them. */
     async remove(subject: string, limits: readonly QuotaLimit[] = QUOTA_LIMITS): Promise<Quota | undefined> {
       return write(async (sql) => {
         const before = await readQuota(sql, subject);
@@ -62,7 +62,7 @@ export function createQuotaStore({ read, write, caches }: CatalogContext) {
       });
     },
 
-    /** By subject. */
+    /** Ordered by subject. */
     async list({ after = '', limit }: QuotaPage): Promise<readonly GivenQuota[]> {
       const rows = await read(async (sql) =>
         sql
@@ -123,7 +123,7 @@ const TABLES: ReadonlyMap<string, 'apiKeys' | 'oauthClients' | 'databases'> = ne
   ['database', 'databases'],
 ]);
 
-/** In the same transaction: no quota outlives its database. */
+/** Runs in the same transaction: no quota outlives its database. */
 async function requireSubject(sql: Sql, subject: string): Promise<void> {
   const [kind = '', id = ''] = subject.split(/:(.*)/s, 2);
   const table = TABLES.get(kind);

@@ -7,20 +7,20 @@ interface SigningKey {
   /** Both halves of the pair, as the text of a JSON Web Key. */
   readonly jwk: string;
   readonly createdAt: number;
-  /** Since then it signs nothing; tokens from before may still be valid. */
+  /** Since then it no longer signs; earlier tokens may still be valid. */
   readonly retiredAt?: number;
 }
 
 type NewSigningKey = Pick<SigningKey, 'id' | 'jwk'>;
 
-/** No token is valid for longer: its setting allows a day at most. */
+/** No token is valid for longer: the setting allows a day at most. */
 const KEPT_MILLISECONDS = 2 * 24 * 60 * 60 * 1000;
 const ALL = 'all';
 
 export function createSigningKeyStore({ read, write, caches, now }: CatalogContext) {
   const cache = caches.create<readonly SigningKey[]>();
   return {
-    /** Newest first: the first signs, the others only verify. */
+    /** Newest first: the first one signs, the others only verify. */
     async list(): Promise<readonly SigningKey[]> {
       const keys = await cache.find(ALL, async () => {
         const listed = await read(listKeys);
@@ -29,16 +29,16 @@ export function createSigningKeyStore({ read, write, caches, now }: CatalogConte
       return keys ?? [];
     },
 
-    /** Keeps the key if there is none yet. Of several servers that start at once, one succeeds. */
+    /** Stores the key if there is none yet. Of several servers starting at once, one succeeds. */
     async ensure(key: NewSigningKey): Promise<void> {
-      // Read before, since every write makes all processes repeat their lookups.
+      // Read first, because every write makes all processes repeat their lookups.
       if ((await read(listKeys)).length > 0) return;
       await write(async (sql) => {
         if ((await listKeys(sql)).length === 0) await insertKey(sql, key, now());
       });
     },
 
-    /** Signs with this one from now on. `forgetEarlier` invalidates every token that earlier keys have signed. */
+    /** Signs with this key from now on. `forgetEarlier` invalidates every token that earlier keys have signed. */
     async rotate(key: NewSigningKey, { forgetEarlier = false } = {}): Promise<void> {
       await write(async (sql) => {
         const rotatedAt = now();

@@ -1,20 +1,20 @@
 import type { CatalogTables } from '../schema/rows.ts';
 
-/** Belongs to one catalog, or to the processes that serve it. */
+/** The rows are specific to one catalog, or to the processes that serve it. */
 const NOT_COPIED = 'not copied';
 
 interface CopiedTable {
-  /** Unique, for reading in pages; also an order in which every row comes after the rows that it refers to. */
+  /** Unique, for paging; also an order in which each row follows the rows that it refers to. */
   readonly key: readonly string[];
-  /** Values that mean nothing in another catalog. */
+  /** Replaces values that mean nothing in another catalog. */
   readonly reset?: Readonly<Record<string, unknown>>;
 }
 
-/** All tables of the catalog, in an order in which each comes after those that it refers to. */
+/** All tables of the catalog, each after the tables that it refers to. */
 export const TABLES: Readonly<Record<keyof CatalogTables, CopiedTable | typeof NOT_COPIED>> = {
   settings: NOT_COPIED,
   databases: { key: ['id'] },
-  // A path sorts after those above it.
+  // A path sorts after its parents.
   namespaces: { key: ['databaseId', 'path'] },
   tables: { key: ['id'], reset: { nodeId: null } },
   apiKeys: { key: ['id'] },
@@ -22,7 +22,7 @@ export const TABLES: Readonly<Record<keyof CatalogTables, CopiedTable | typeof N
   signingKeys: { key: ['id'] },
   grants: { key: ['principal', 'databaseName', 'path', 'role'] },
   quotas: { key: ['subject'] },
-  // Epochs are those of leases, which are not copied: every new lease is later than 0.
+  // Epochs belong to leases, which are not copied: every new lease is later than 0.
   journal: { key: ['id'], reset: { epoch: 0 } },
   transactions: { key: ['id'] },
   transactionProperties: { key: ['transactionId'] },
@@ -33,7 +33,7 @@ export const TABLES: Readonly<Record<keyof CatalogTables, CopiedTable | typeof N
   versionRemovals: { key: ['id'] },
   versionMetadata: { key: ['tableId', 'branch', 'version'] },
   heads: { key: ['tableId'] },
-  // Unfinished ones go on in the next process.
+  // The next process continues unfinished jobs.
   jobs: { key: ['id'], reset: { nodeId: '' } },
   nodes: NOT_COPIED,
   leases: NOT_COPIED,

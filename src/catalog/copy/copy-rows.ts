@@ -15,17 +15,17 @@ interface CopySettings {
   readonly source: CatalogStore;
   readonly target: CatalogStore;
   readonly now: number;
-  /** Refuses a source that a server uses; runs in the transaction of the source. */
+  /** Refuses a source that a server uses. Runs in the source's transaction. */
   readonly requireUnused: (sql: Sql) => Promise<void>;
   readonly onProgress: (progress: CopyProgress) => void;
 }
 
-/** By table. */
+/** Row counts by table. */
 export type CopiedRows = ReadonlyMap<string, number>;
 
 /**
- * Copies every row, in one transaction of the target. Both have the newest schema. A transaction of the source keeps
- * others from changing it meanwhile; it ends first, so that its failure leaves the target as it was.
+ * Copies every row in one transaction of the target. Both catalogs have the newest schema. A transaction in the source
+ * prevents changes meanwhile; it ends first, so that its failure leaves the target unchanged.
  */
 export async function copyRows({ source, target, now, requireUnused, onProgress }: CopySettings): Promise<CopiedRows> {
   return target.transact(async (to) => {
@@ -49,7 +49,7 @@ async function requireEmpty(sql: Sql): Promise<void> {
   }
 }
 
-/** A statement takes 32,766 values in SQLite, and the widest table has about 20 columns. */
+/** SQLite allows 32,766 values in a statement, and the widest table has about 20 columns. */
 const PAGE_ROWS = 500;
 
 interface TableCopy extends Pick<CopySettings, 'onProgress'> {
@@ -77,7 +77,7 @@ async function copyTable({ table: { name, key, reset }, from, to, onProgress }: 
 interface Page {
   readonly name: string;
   readonly key: readonly string[];
-  /** The last row of the page before. */
+  /** The last row of the previous page. */
   readonly last: Row | undefined;
 }
 

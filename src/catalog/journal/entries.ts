@@ -4,28 +4,28 @@ import type { JournalRow } from '../schema/rows.ts';
 import type { Sql } from '../store.ts';
 import { runHot } from './hot-statements.ts';
 
-/** A write that is about to be committed: its entry is pending until it is recorded or removed. */
+/** A write about to be committed: its entry is pending until it is recorded or removed. */
 export interface NewEntry {
   readonly id: string;
   readonly caller: string;
-  /** Of caller, operation, address and body: equal for a repeated request only. */
+  /** Covers caller, operation, address and body: equal only for a repeated request. */
   readonly digest: string;
-  /** The header Idempotency-Key. */
+  /** The Idempotency-Key header. */
   readonly key: string | undefined;
   readonly operation: string;
   readonly databaseId: string;
   readonly tableId: string;
   readonly path: TablePath;
-  /** The main one when absent. */
+  /** The main branch if absent. */
   readonly branch: string | undefined;
-  /** The version that the write follows; 0 for a table that it creates. */
+  /** The version that the write follows; 0 if it creates the table. */
   readonly baseVersion: number;
-  /** Of the table's owner when the write began. */
+  /** The epoch of the table's owner when the write began. */
   readonly epoch: number;
   readonly requestId: string;
-  /** Of the response marks, for a write without a key. */
+  /** The generation of response marks, for a write without a key. */
   readonly generation: string | undefined;
-  /** What the commit should look like and what its outcome will be, in the words of the writer. */
+  /** How to recognize the commit and rebuild its outcome, in a format of the writer. */
   readonly expected: string;
   /** Readers see the base version until the write is recorded, because it takes several commits. */
   readonly holdsReaders: boolean;
@@ -33,9 +33,9 @@ export interface NewEntry {
 
 export interface JournalEntry extends Omit<NewEntry, 'holdsReaders'> {
   readonly state: 'pending' | 'committed';
-  /** Commits after this version are not this write's. */
+  /** Commits after this version do not belong to this write. */
   readonly boundVersion: number | undefined;
-  /** When it began; once it is committed, when it was. */
+  /** When the write began; once committed, when it was committed. */
   readonly since: number;
   readonly version: number | undefined;
   readonly transactionId: string | undefined;
@@ -43,7 +43,7 @@ export interface JournalEntry extends Omit<NewEntry, 'holdsReaders'> {
   readonly outcome: string | undefined;
 }
 
-/** A request that is one catalog transaction, which also writes its entry: it is never pending. */
+/** A request that is one catalog transaction, which also writes its entry: never pending. */
 export interface CompletedRequest extends Pick<NewEntry, 'id' | 'key' | 'digest' | 'generation'> {
   /** The fields of the reply, as JSON. */
   readonly outcome: string;

@@ -4,16 +4,16 @@ import { findDirect } from '../store.ts';
 import type { Sql } from '../store.ts';
 
 /**
- * A statement of every write, compiled once for each key: compiling it each time costs more than running it. The columns
- * of its rows have names of one word, which are the same in the database.
+ * A statement of every write, compiled once per key: compiling it each time would cost more than running it. The
+ * columns of its rows have one-word names, which are the same in the database.
  */
 export interface HotStatement<Row> {
-  /** Names the statement, with the number of its values where that varies. */
+  /** Identifies the statement, including the number of its values if that varies. */
   readonly key: string;
   readonly compile: () => CompiledQuery<Row>;
-  /** In the order in which the statement mentions them. */
+  /** In the order in which the statement uses them. */
   readonly values: readonly unknown[];
-  /** It gives at most one row. */
+  /** The statement returns at most one row. */
   readonly isOneRow?: boolean;
 }
 

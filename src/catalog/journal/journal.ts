@@ -17,7 +17,7 @@ import { runHot } from './hot-statements.ts';
 import { recordTransactions } from './transactions.ts';
 import type { CommitEntry, Recorded } from './transactions.ts';
 
-/** Entries in doubt of one branch: commits after this version are not theirs. */
+/** Bounds entries in doubt of one branch: commits after this version do not belong to them. */
 interface Bound {
   readonly ids: readonly string[];
   readonly version: number;
@@ -35,18 +35,18 @@ export interface NewCommit {
   readonly commit: CommitEntry;
   /** Added to the table's properties. */
   readonly properties?: Readonly<Record<string, string>> | undefined;
-  /** Of the version that the commit has created. */
+  /** Metadata of the version that the commit created. */
   readonly versionMetadata?: VersionMetadata | undefined;
-  /** Versions of the branch that are gone with this change. */
+  /** Versions of the branch that this change removed. */
   readonly removedVersions?: RemovedVersions | undefined;
-  /** The entry that becomes committed; a change that is no commit of rows has none. */
+  /** The entry that becomes committed; absent for a change that commits no rows. */
   readonly entry?: { readonly id: string; readonly outcome: string } | undefined;
-  /** Of the owner that records it; a change without an entry has none. */
+  /** The epoch of the owner that records it; absent for a change without an entry. */
   readonly epoch?: number | undefined;
   readonly releasesReaders?: boolean;
 }
 
-/** A recorded commit, with all properties that the table now has. */
+/** A recorded commit, with all current properties of the table. */
 export interface RecordedCommit extends Recorded {
   readonly properties: Readonly<Record<string, string>>;
 }
@@ -55,7 +55,7 @@ type EntryQuery = SelectQueryBuilder<CatalogTables, 'journal', JournalRow>;
 
 export type Journal = ReturnType<typeof createJournal>;
 
-/** Which writes have begun, and which of them are committed. One transaction for each call. */
+/** Records which writes have begun, and which are committed. Each call is one transaction. */
 export function createJournal(context: CatalogContext, limits: JournalLimits) {
   const { read, append, group, now, nodeId } = context;
   const change = async (run: (sql: Sql) => Promise<void>): Promise<void> =>
@@ -78,7 +78,10 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
       });
     },
 
-    /** In order. `undefined` for a table that is gone, or an entry that was ended. Throws `NotOwner` after a takeover. */
+    /**
+     * Returns results in order; `undefined` if the table is gone or the entry was ended. Throws `NotOwner` after a
+     * takeover.
+     */
     async record(commits: readonly NewCommit[], isDurable: boolean): Promise<readonly (RecordedCommit | undefined)[]> {
       return group.run({
         run: async (sql) => recordAll(sql, commits, { committedAt: now(), nodeId }),
@@ -89,12 +92,12 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
       });
     },
 
-    /** Throws `NotOwner` when another node has taken the table over, and refuses when the table is gone. */
+    /** Throws `NotOwner` if another node has taken the table over, and refuses if the table is gone. */
     async requireOwner(tableId: string, epoch: number): Promise<void> {
       if (nodeId !== undefined) await read(async (sql) => requireLease(sql, tableId, nodeId, epoch));
     },
 
-    /** The response marks start anew: these entries belong to them from now on. */
+    /** Assigns these entries to a new generation of response marks. */
     async renew(ids: readonly string[], generation: string | undefined): Promise<void> {
       const values = { generation: generation ?? null };
       await append(async (sql) =>
@@ -107,14 +110,14 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
     },
 
     /**
-     * After a write of several commits was undone: removes its entry, and readers see the latest version again. What was
-     * committed over the write, such as an index, may have become the head meanwhile: it was undone too.
+     * Call after a write of several commits was undone: removes its entry and releases readers to the latest version. A
+     * commit made on top of the write, such as an index, may have become the head meanwhile, but was undone too.
      */
     async abortHeld(id: string, tableId: string, head: number | undefined): Promise<void> {
       const run = async (sql: Sql): Promise<void> => {
         const entry = sql.deleteFrom('journal').where('id', '=', id).where('state', '=', 'pending');
         const removed = await entry.executeTakeFirst();
-        // An entry whose begin was refused holds nothing; the hold is then another's.
+        // An entry whose begin was refused holds no readers; the hold then belongs to another entry.
         if (removed.numDeletedRows !== 1n) return;
         await releaseVersion(sql, tableId);
         if (head !== undefined) await advanceHead(sql, tableId, head);
@@ -122,7 +125,7 @@ export function createJournal(context: CatalogContext, limits: JournalLimits) {
       await group.run({ run, changesLookups: true, isDurable: true });
     },
 
-    /** Removes expired keys, and the oldest past the bound. */
+    /** Removes expired keys, and the oldest ones beyond the bound. */
     async prune(): Promise<void> {
       await change(async (sql) => {
         await pruneKeyed(sql, limits, now());
@@ -153,14 +156,17 @@ function createEntryLookups({ read, group, now, requireDurable }: CatalogContext
       return newest;
     },
 
-    /** In a transaction, which waits for others: PostgreSQL may still commit one whose reply was given up. */
+    /**
+     * Runs in a transaction, which waits for earlier ones: PostgreSQL may still commit one whose reply we stopped
+     * waiting for.
+     */
     async find(id: string): Promise<JournalEntry | undefined> {
       const run = async (sql: Sql) => sql.selectFrom('journal').selectAll().where('id', '=', id).executeTakeFirst();
       const row = await group.run({ run, changesLookups: false, isDurable: false });
       return row && toEntry(row);
     },
 
-    /** In the order in which they began at their tables; of all tables or of one. */
+    /** In the order in which they began on each table; of all tables or of one. */
     async pending(tableId?: string): Promise<readonly JournalEntry[]> {
       return list((entries) =>
         entries
@@ -179,7 +185,7 @@ function createEntryLookups({ read, group, now, requireDurable }: CatalogContext
   };
 }
 
-/** Those of a batch are of several tables. */
+/** The entries of a batch belong to several tables. */
 async function requireLeases(sql: Sql, entries: readonly NewEntry[], nodeId: string | undefined): Promise<void> {
   const epochs = new Map(entries.map(({ tableId, epoch }) => [tableId, epoch]));
   for (const [tableId, epoch] of epochs) await requireLease(sql, tableId, nodeId, epoch);
@@ -267,14 +273,14 @@ async function readTables(sql: Sql, ids: readonly string[]) {
   });
 }
 
-/** A write that holds readers may have been undone meanwhile: it must not be recorded then. */
+/** A write that holds readers may have been undone meanwhile, and must not be recorded then. */
 async function isStillPending(sql: Sql, { entry, releasesReaders }: NewCommit): Promise<boolean> {
   if (entry === undefined || releasesReaders !== true) return true;
   const pending = sql.selectFrom('journal').select('id').where('id', '=', entry.id).where('state', '=', 'pending');
   return (await pending.executeTakeFirst()) !== undefined;
 }
 
-/** The time in which its result can be replayed begins with the commit, which may be long after the begin. */
+/** The replay window begins at the commit, which may be long after the begin. */
 async function commitEntry(
   sql: Sql,
   { entry, commit: { version } }: NewCommit,
@@ -322,7 +328,7 @@ async function pruneKeyed(sql: Sql, { keySeconds, keysMax }: JournalLimits, now:
   if (oldest !== undefined) await keyed.where('since', '<=', oldest.since).execute();
 }
 
-/** Where several nodes serve, these are never replayed; those of a node that ended are left to the others. */
+/** In a cluster these are never replayed; other nodes remove those of an ended node. */
 async function pruneKeyless(sql: Sql, { windowSeconds }: JournalLimits, now: number): Promise<void> {
   const keyless = sql.deleteFrom('journal').where('state', '=', 'committed').where('idempotencyKey', 'is', null);
   await keyless.where('since', '<', now - windowSeconds * 1000).execute();

@@ -9,14 +9,14 @@ import { insertCompleted } from './entries.ts';
 import type { CompletedRequest } from './entries.ts';
 import { runHot } from './hot-statements.ts';
 
-/** What a write says of itself. `branch` is absent for the main one. `version` is 0 for a change of names only. */
+/** How a write describes itself. `branch` is absent for the main branch. `version` is 0 if only names change. */
 export interface CommitEntry {
   readonly operation: string;
   readonly caller: string;
   readonly version: number;
   readonly branch?: string | undefined;
   readonly requestId: string;
-  /** Present when this transaction is all of a request that must not be applied twice. */
+  /** Present if this transaction is the whole effect of a request that must not be applied twice. */
   readonly completes?: CompletedRequest | undefined;
 }
 
@@ -24,17 +24,17 @@ export interface CommitEntry {
 export interface TransactionRecord extends Omit<CommitEntry, 'completes'> {
   readonly id: string;
   readonly databaseId: string;
-  /** Of the table or namespace that the write was about. */
+  /** The table or namespace of the write. */
   readonly tableId: string;
   readonly path: TablePath;
-  /** Of a rename: the path before. */
+  /** For a rename: the previous path. */
   readonly formerPath?: TablePath;
   readonly committedAt: number;
 }
 
 interface TransactionPage {
   readonly databaseId: string;
-  /** The id of the last record of the page before. */
+  /** The id of the last record of the previous page. */
   readonly after?: string | undefined;
   readonly isNewestFirst?: boolean;
   readonly limit: number;
@@ -44,7 +44,7 @@ type Properties = Readonly<Record<string, string>>;
 
 export function createTransactionStore({ read, append, now, requireDurable }: CatalogContext) {
   return {
-    /** Of all databases, in the order of commits, and none that a power loss could take back. */
+    /** Of all databases, in commit order, excluding records that a power loss could still undo. */
     async follow({ after, limit }: Pick<TransactionPage, 'limit'> & { readonly after: string }) {
       const query = async (sql: Sql) =>
         sql.selectFrom('transactions').selectAll().where('id', '>', after).orderBy('id').limit(limit).execute();
@@ -65,14 +65,14 @@ export function createTransactionStore({ read, append, now, requireDurable }: Ca
       return row && toTransactionRecord(row);
     },
 
-    /** What callers have noted about it. */
+    /** Properties that callers have set on it. */
     async findProperties(id: string): Promise<Properties> {
       return read(async (sql) => readProperties(sql, id));
     },
 
     /**
-     * Changes its properties, and records that as a transaction of the same table, unless they have these values already: a
-     * repeated request. `change` may refuse.
+     * Changes its properties, and records that as a transaction of the same table. Does nothing if they already have
+     * these values, as for a repeated request. `change` may refuse.
      */
     async alter(
       { id, databaseId, tableId, path }: TransactionRecord,
@@ -94,7 +94,7 @@ export function createTransactionStore({ read, append, now, requireDurable }: Ca
       });
     },
 
-    /** In the order of commits: a reader that continues after the last record it has seen misses none. */
+    /** In commit order: a reader that continues after the last record it has seen misses none. */
     async list({ databaseId, after, limit, isNewestFirst = false }: TransactionPage) {
       const rows = await read(async (sql) =>
         sql
@@ -114,7 +114,7 @@ export function createTransactionStore({ read, append, now, requireDurable }: Ca
 async function readProperties(sql: Sql, id: string): Promise<Properties> {
   const noted = sql.selectFrom('transactionProperties').select('properties').where('transactionId', '=', id);
   const row = await noted.executeTakeFirst();
-  // Only ever written by `alter`.
+  // Only `alter` writes it.
   const properties: Properties = row === undefined ? {} : JSON.parse(row.properties);
   return properties;
 }
@@ -126,7 +126,7 @@ export interface Recorded {
   readonly transactionId: string;
 }
 
-/** Runs inside of the writing transaction that it records: ids grow in the order of commits. */
+/** Runs inside the transaction that it records, so that ids grow in commit order. */
 export async function recordTransaction(
   sql: Sql,
   { formerPath, ...record }: NewTransaction & { readonly formerPath?: TablePath | undefined },
@@ -145,7 +145,7 @@ async function findNewest(sql: Sql): Promise<{ readonly id: string } | undefined
   return sql.selectFrom('transactions').select('id').orderBy('id', 'desc').limit(1).executeTakeFirst();
 }
 
-/** As `recordTransaction`, for several, in their order. `newest` is the id of the newest record before them. */
+/** Like `recordTransaction`, for several records in order. `newest` is the id of the newest existing record. */
 export async function recordTransactions(
   sql: Sql,
   records: readonly NewTransaction[],

@@ -14,7 +14,7 @@ export async function requireNamespaceId(sql: Sql, databaseId: string, path: Nam
   throw new ServiceError('NamespaceNotFound', `The namespace ${quoteForMessage(formatPath(path))} does not exist.`);
 }
 
-/** Creates the namespace and those above it where they are missing. */
+/** Creates the namespace and its parents if they are missing. */
 export async function ensureNamespaceId(
   sql: Sql,
   databaseId: string,
@@ -47,7 +47,7 @@ interface NewNamespaceRow extends Omit<NamespaceRow, 'path' | 'properties'> {
   readonly properties: Readonly<Record<string, string>>;
 }
 
-/** False when it exists already. */
+/** False if it already exists. */
 export async function insertNamespace(sql: Sql, { path, properties, ...columns }: NewNamespaceRow): Promise<boolean> {
   const result = await sql
     .insertInto('namespaces')

@@ -22,7 +22,7 @@ type NewNamespace = NamespaceRecord & { readonly databaseId: string };
 export interface NamespacePage {
   readonly databaseId: string;
   readonly parent: NamespacePath;
-  /** The path of the last namespace of the page before. */
+  /** The path of the last namespace of the previous page. */
   readonly after?: NamespacePath | undefined;
   readonly paths?: readonly NamespacePath[] | undefined;
   readonly limit: number;
@@ -31,7 +31,7 @@ export interface NamespacePage {
 interface NamespaceDrop {
   readonly databaseId: string;
   readonly path: NamespacePath;
-  /** `restrict` refuses a namespace that is not empty, `cascade` drops its contents. */
+  /** `restrict` refuses a namespace that is not empty; `cascade` drops its contents. */
   readonly behavior: 'restrict' | 'cascade';
 }
 
@@ -53,7 +53,7 @@ export function createNamespaceStore(context: CatalogContext) {
       });
     },
 
-    /** The namespaces directly below one, in the order of their names. */
+    /** The direct children of a namespace, ordered by name. */
     async list({ databaseId, parent, after, paths, limit }: NamespacePage): Promise<readonly NamespacePath[]> {
       const rows = await read(async (sql) => {
         const parentId = await requireNamespaceId(sql, databaseId, parent);
@@ -71,7 +71,7 @@ export function createNamespaceStore(context: CatalogContext) {
       return append(async (sql) => insertRecorded(sql, { ...namespace, entry }, context));
     },
 
-    /** `undefined` when there is no such namespace. */
+    /** `undefined` if there is no such namespace. */
     async drop(drop: NamespaceDrop, entry: CommitEntry): Promise<DroppedNamespace | undefined> {
       return write(async (sql) => dropNamespace(sql, { ...drop, entry }, context));
     },
@@ -117,7 +117,7 @@ async function dropNamespace(
   if (row === undefined) return undefined;
   const range = rangeFrom(path);
   if (range === undefined) throw new Error('The root namespace cannot be dropped.');
-  // A table at the same path is beside the namespace, not in it.
+  // A table with the same path is a sibling of the namespace, not inside it.
   const inside = sql
     .selectFrom('tables')
     .select([...SUMMARY_COLUMNS, 'location'])
@@ -128,12 +128,12 @@ async function dropNamespace(
   const removals: Removal[] = [];
   for (const table of tables) {
     removals.push(await removeRow(sql, table, context));
-    // The creator of one that is still reserved finds the name given up, and deletes what it wrote.
+    // Its creator finds the reservation given up, and deletes the data that it wrote.
     if (table.state === 'reserved') continue;
     const dropped = { databaseId, tableId: table.id, path: toTablePath(table.path), committedAt };
     await recordTransaction(sql, { ...entry, operation: 'drop_table', ...dropped });
   }
-  // In one statement, because a namespace and the one above it refer to each other.
+  // One statement, because a namespace and its parent refer to each other.
   const namespaces = sql.deleteFrom('namespaces').where('databaseId', '=', databaseId);
   await namespaces.where('path', '>=', range.from).where('path', '<', range.before).execute();
   const recorded = await recordTransaction(sql, { ...entry, databaseId, tableId: row.id, path, committedAt });

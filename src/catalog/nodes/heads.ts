@@ -4,8 +4,8 @@ import { runHot } from '../journal/hot-statements.ts';
 import type { Sql } from '../store.ts';
 
 /**
- * The versions of tables on object stores that readers get. A version is here once its write is recorded, so no node shows
- * one that may still be taken back, and readers need not ask the store for the latest.
+ * The versions of tables on object stores that readers get. A version is stored here once its write is recorded, so no
+ * node shows one that may still be undone, and readers need not ask the store for the latest version.
  */
 export function createHeadStore({ read, append, heads }: CatalogContext) {
   return {
@@ -20,8 +20,8 @@ export function createHeadStore({ read, append, heads }: CatalogContext) {
     },
 
     /**
-     * A later version was found in the store: of maintenance, or of a program that does not go through the service. While
-     * a write is pending it may be that write's, which is not recorded yet; then nothing changes.
+     * Accepts a later version found in the store, from maintenance or a program that bypasses the service. While a
+     * write is pending, the version may belong to that unrecorded write; then nothing changes.
      */
     async advance(tableId: string, version: number): Promise<void> {
       await append(async (sql) => {
@@ -34,10 +34,10 @@ export function createHeadStore({ read, append, heads }: CatalogContext) {
   };
 }
 
-/** One transaction at a time changes heads, so each change has its own number. */
+/** Only one transaction at a time changes heads, so each change gets a unique number. */
 const NEXT_CHANGE = statement<number>`(select coalesce(max(change), 0) + 1 from heads)`;
 
-/** For a table whose data are new: an earlier number meant other data. */
+/** For a table with new data: earlier versions referred to other data. */
 export async function setHead(sql: Sql, tableId: string, version: number): Promise<void> {
   await sql
     .insertInto('heads')
@@ -48,7 +48,7 @@ export async function setHead(sql: Sql, tableId: string, version: number): Promi
     .execute();
 }
 
-/** Never goes back. */
+/** Never moves the head back. */
 export async function advanceHead(sql: Sql, tableId: string, version: number): Promise<void> {
   await runHot(sql, {
     key: 'advance head',
@@ -67,7 +67,7 @@ export async function advanceHead(sql: Sql, tableId: string, version: number): P
   });
 }
 
-/** For a table that is gone. The newest change stays, because its number must not be used again. */
+/** For a deleted table. Keeps the row with the newest change, whose number must not be reused. */
 export async function deleteHead(sql: Sql, tableId: string): Promise<void> {
   const newest = sql.selectFrom('heads').select(({ fn }) => fn.max('change').as('change'));
   await sql.deleteFrom('heads').where('tableId', '=', tableId).where('change', '<', newest).execute();

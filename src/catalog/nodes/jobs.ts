@@ -6,14 +6,14 @@ import type { Sql } from '../store.ts';
 
 export type JobState = JobRow['state'];
 
-/** What a job is about. */
+/** The subject of a job. */
 export interface JobSubject {
   readonly kind: string;
   readonly databaseId: string;
   readonly table: TablePath;
   readonly tableId: string;
   readonly caller: string;
-  /** What was asked for, as a reply may show it. */
+  /** The request, as a reply may show it. */
   readonly spec: Readonly<Record<string, unknown>>;
 }
 
@@ -21,13 +21,13 @@ export interface JobRecord {
   readonly id: string;
   readonly subject: JobSubject;
   readonly state: JobState;
-  /** What it is doing, or was when it ended. */
+  /** The current phase, or the last one if the job has ended. */
   readonly phase: string;
   readonly isCancelRequested: boolean;
   readonly createdAt: number;
   readonly endedAt?: number;
   readonly result?: Readonly<Record<string, unknown>>;
-  /** Its message is for callers. */
+  /** The message is for callers. */
   readonly failure?: { readonly phase: string; readonly message: string; readonly isRetryable: boolean };
 }
 
@@ -41,18 +41,18 @@ interface Abandonable {
   readonly isAbandoned: boolean;
 }
 
-/** Jobs of all nodes, so that each can show and cancel those of the others, and go on with some. */
+/** The jobs of all nodes: each node can show and cancel those of others, and continue some of them. */
 export function createJobStore(context: CatalogContext) {
   const { read, append, clock, nodeId: ownId = '' } = context;
   return {
     ...createHandOver(context),
     /**
-     * A job of this node, as it is now; one that another node has taken over stays as it is. When it has ended, the oldest
-     * ended ones past `keptMax` are removed.
+     * Saves the current state of a job of this node, unless another node has taken it over. When the job has ended,
+     * removes the oldest ended jobs beyond `keptMax`.
      */
     async save(job: JobRecord, keptMax: number): Promise<void> {
       const { state, phase, cancelRequested, endedAt, result, failure, ...constant } = toRow(job, ownId);
-      // A request of another node to cancel it stays.
+      // Keeps a cancellation that another node requested.
       const cancel = cancelRequested === 1 ? { cancelRequested } : {};
       const changes = { state, phase, endedAt, result, failure };
       await append(async (sql) => {
@@ -90,14 +90,14 @@ export function createJobStore(context: CatalogContext) {
       });
     },
 
-    /** Its node looks for it. A job that has ended stays as it is. */
+    /** The job's node polls for it. A job that has ended stays as it is. */
     async requestCancel(id: string): Promise<void> {
       await append(async (sql) =>
         sql.updateTable('jobs').set({ cancelRequested: 1 }).where('id', '=', id).where('endedAt', 'is', null).execute(),
       );
     },
 
-    /** Jobs of this node that any node was asked to cancel. */
+    /** Jobs of this node whose cancellation was requested on any node. */
     async listCancelRequested(): Promise<readonly string[]> {
       const rows = await read(async (sql) =>
         sql
@@ -113,10 +113,10 @@ export function createJobStore(context: CatalogContext) {
   };
 }
 
-/** How jobs pass from one process to another. */
+/** Hands jobs over from one process to another. */
 function createHandOver({ read, append, clock, nodeId: ownId = '' }: CatalogContext) {
   return {
-    /** Unfinished jobs of these kinds whose process has ended, or has left them; oldest first, some at a time. */
+    /** Unfinished jobs of these kinds whose process has ended or released them; oldest first, one page at a time. */
     async listAbandoned(
       kinds: readonly string[],
       after: Pick<JobRecord, 'createdAt' | 'id'> = FIRST,
@@ -140,7 +140,7 @@ function createHandOver({ read, append, clock, nodeId: ownId = '' }: CatalogCont
       return rows.map(fromRow);
     },
 
-    /** Whether this process now has the job: of several that ask, one. */
+    /** Whether this process now has the job. Of several that ask, one gets it. */
     async claim({ id }: Pick<JobRecord, 'id'>): Promise<boolean> {
       return append(async (sql) => {
         const row = await selectJobs(sql, clock).select('jobs.nodeId').where('jobs.id', '=', id).executeTakeFirst();
@@ -156,7 +156,7 @@ function createHandOver({ read, append, clock, nodeId: ownId = '' }: CatalogCont
       });
     },
 
-    /** A job of this process goes on in another one. */
+    /** Lets another process continue a job of this one. */
     async release(id: string): Promise<void> {
       await append(async (sql) =>
         sql
@@ -191,10 +191,10 @@ function selectJobs(sql: Sql, clock: CatalogContext['clock']) {
 const ABANDONED_MAX = 100;
 const FIRST = { createdAt: -1, id: '' };
 
-/** A transaction removes at most so many; the next one goes on. */
+/** The most jobs that one transaction removes; the next one continues. */
 const PRUNED_MAX = 1000;
 
-/** Unfinished jobs of this process, and those that wait for one to go on with them, stay. */
+/** Keeps unfinished jobs of this process, and jobs that wait for a process to continue them. */
 async function prune(
   sql: Sql,
   { clock, keptMax, ownId }: Pick<CatalogContext, 'clock'> & { readonly keptMax: number; readonly ownId: string },

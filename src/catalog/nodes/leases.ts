@@ -13,7 +13,7 @@ export interface LeaseHolder {
 }
 
 interface TakenFrom {
-  /** The node that had it before, and was silent for too long: a takeover. */
+  /** For a takeover: the previous holder, which was silent for too long. */
   readonly takenFrom: string;
 }
 
@@ -27,19 +27,19 @@ export interface Takeover extends TakenFrom {
 }
 
 interface TakeOptions {
-  /** Also from a node that is alive, when it has no write of the table pending. */
+  /** Also takes it from a live node that has no pending write of the table. */
   readonly fromIdle?: boolean;
 }
 
 export type Lease =
-  /** `hasPending`: an earlier holder has left writes whose outcome is to be found out first. */
+  /** `hasPending`: an earlier holder left writes whose outcome must be resolved first. */
   | ({ readonly kind: 'ours'; readonly epoch: number; readonly hasPending: boolean } & Partial<TakenFrom>)
   | ({ readonly kind: 'held' } & LeaseHolder);
 
-/** Which node writes which table. A lease lasts until it is released, or until its holder has been silent for too long. */
+/** Which node writes which table. A lease lasts until it is released, or its holder has been silent for too long. */
 export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now }: CatalogContext) {
   return {
-    /** Takes the lease, unless a node that is alive has it; or, where asked for, also from one that has no write pending. */
+    /** Takes the lease unless a live node has it. With `fromIdle`, also from a live node without pending writes. */
     async take(tableId: string, { fromIdle = false }: TakeOptions = {}): Promise<Lease> {
       return append(async (sql) => {
         const row = await findLease(sql, tableId, clock);
@@ -58,14 +58,14 @@ export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now 
       });
     },
 
-    /** The node that has it, if that node is alive. */
+    /** The holder, if it is alive. */
     async find(tableId: string): Promise<LeaseHolder | undefined> {
       const row = await read(async (sql) => findLease(sql, tableId, clock));
       if (row === undefined || row.nodeId === null || row.isAlive === 0) return undefined;
       return { nodeId: row.nodeId, address: row.address ?? undefined };
     },
 
-    /** Any other node may take the tables of this one, apart from those that it keeps. */
+    /** Lets other nodes take the tables of this one, except the given ones. */
     async releaseAll(kept: readonly string[] = []): Promise<void> {
       await append(async (sql) => {
         const release = sql.updateTable('leases').set({ nodeId: null }).where('nodeId', '=', ownId);
@@ -75,7 +75,7 @@ export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now 
 
     mayFormerRun: async (tableId: string) => read(async (sql) => mayFormerRun(sql, tableId)),
 
-    /** Tables that have writes pending and no holder that is alive. */
+    /** Tables with pending writes and no live holder. */
     async listAbandoned(limit: number): Promise<readonly string[]> {
       const rows = await read(async (sql) =>
         sql
@@ -98,7 +98,7 @@ export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now 
       return rows.map(({ tableId }) => tableId);
     },
 
-    /** The last takeover of each table, the newest first. */
+    /** The last takeover of each table, newest first. */
     async listTakeovers(limit: number): Promise<readonly Takeover[]> {
       const rows = await read(async (sql) =>
         sql
@@ -124,13 +124,16 @@ export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now 
   };
 }
 
-/** Whether no write of the table is pending. What its owner begins after a change of epoch, or once the table is gone, is refused. */
+/**
+ * Whether no write of the table is pending. After a change of epoch, or once the table is gone, its owner's next
+ * `begin` is refused.
+ */
 export async function isIdle(sql: Sql, tableId: string): Promise<boolean> {
   const pending = sql.selectFrom('journal').select('id').where('tableId', '=', tableId);
   return (await pending.where('state', '=', 'pending').executeTakeFirst()) === undefined;
 }
 
-/** Whether the node that the table was taken from may still run: it has neither left nor been replaced. */
+/** Whether the previous holder may still be running: it has neither left nor been replaced. */
 async function mayFormerRun(sql: Sql, tableId: string): Promise<boolean> {
   const former = await sql
     .selectFrom('leases')
@@ -160,8 +163,8 @@ async function writeLease(sql: Sql, { tableId, ...lease }: LeaseRow): Promise<vo
 }
 
 /**
- * Inside of the transaction of a write: refuses when the table is gone, or when another node may write to it by now.
- * Without a node only this process writes.
+ * Runs inside the transaction of a write: refuses if the table is gone, or another node may write to it by now. Without
+ * a node id, only this process writes.
  */
 export async function requireLease(
   sql: Sql,

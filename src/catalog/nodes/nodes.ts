@@ -5,45 +5,44 @@ import { HERE } from '../storage-roots.ts';
 import type { Sql } from '../store.ts';
 import type { LeaseHolder } from './leases.ts';
 
-/** A node as others see it. */
+/** A node as other nodes see it. */
 export interface NodeRecord {
   readonly id: string;
   readonly name: string;
   readonly address: string | undefined;
-  /** Of the server. */
+  /** The version of the server. */
   readonly release: string;
   readonly startedAt: number;
-  /** It has reported within its lease time. */
+  /** Whether it has reported within its lease time. */
   readonly isAlive: boolean;
-  /** Tables that it may write. */
+  /** Tables that it may write to. */
   readonly leases: number;
   /** Writes that it was forwarding to other nodes at its last heartbeat. */
   readonly forwards: number;
 }
 
-/** How many nodes there are. */
 export interface NodeCounts {
   readonly alive: number;
-  /** Ended without leaving, not long ago, and not started again. */
+  /** Ended without leaving, not long ago, and not restarted. */
   readonly silent: number;
 }
 
 interface NewNode extends Pick<NodeRow, 'id' | 'instance' | 'name' | 'release'> {
   readonly address: string | undefined;
   readonly leaseMilliseconds: number;
-  /** It has been one before, and found itself unknown. */
+  /** It was registered before, but was forgotten. */
   readonly isKnown?: boolean;
 }
 
-/** The processes that serve the catalog. Their time is that of the database, so that their own clocks do not matter. */
+/** The processes that serve the catalog. Times come from the database, so their own clocks do not matter. */
 export function createNodeStore({ read, append, clock, now, roots, nodeId = '' }: CatalogContext) {
   const storageRoot = roots.fromStored(HERE);
   const aliveFor = (milliseconds: number) => clock.plus(milliseconds);
   return {
     /**
-     * Refuses beside a node that other nodes cannot reach, without an address beside any other, and beside nodes with
-     * another storage root: each would look for the tables of the others in the wrong place. Beside a node with a copy of
-     * its data folder, too: the two would take each other for their former process.
+     * Refuses to join next to a node that other nodes cannot reach; without an address, next to any other node; and
+     * next to nodes with another storage root, because each would look for the other's tables in the wrong place. Also
+     * refuses next to a node with a copy of this data folder: each would take the other for its previous process.
      */
     async join({ id, instance, name, address, release, leaseMilliseconds, isKnown = false }: NewNode): Promise<void> {
       await append(async (sql) => {
@@ -51,7 +50,7 @@ export function createNodeStore({ read, append, clock, now, roots, nodeId = '' }
         const former = alive.find((other) => other.instance === instance);
         const isElsewhere = former?.name !== name || former.address !== (address ?? null);
         if (former !== undefined && (isKnown || isElsewhere)) throw new CopiedFolder(whereIs(former));
-        // The process before this one has ended: nothing has to wait for its lease.
+        // The previous process has ended, so nothing needs to wait for its lease.
         await sql.deleteFrom('nodes').where('instance', '=', instance).execute();
         const others = alive.filter((other) => other !== former);
         const unreachable = others.find((other) => address === undefined || other.address === null);
@@ -68,7 +67,7 @@ export function createNodeStore({ read, append, clock, now, roots, nodeId = '' }
       });
     },
 
-    /** False when the node is not known: it was away for so long that it was forgotten. */
+    /** False if the node is unknown: it was away for so long that it was forgotten. */
     async extend(id: string, leaseMilliseconds: number, forwards = 0): Promise<boolean> {
       const updated = await append(async (sql) =>
         sql
@@ -80,7 +79,7 @@ export function createNodeStore({ read, append, clock, now, roots, nodeId = '' }
       return updated.numUpdatedRows === 1n;
     },
 
-    /** Its tables are free at once. */
+    /** Releases its tables at once. */
     async leave(id: string): Promise<void> {
       await append(async (sql) => {
         await sql.updateTable('leases').set({ nodeId: null }).where('nodeId', '=', id).execute();
@@ -100,7 +99,7 @@ export function createNodeStore({ read, append, clock, now, roots, nodeId = '' }
       return row !== undefined;
     },
 
-    /** A node that is alive and can be reached, apart from this one. */
+    /** Another node that is alive and reachable. */
     async findOther(): Promise<LeaseHolder | undefined> {
       const row = await read(async (sql) =>
         sql
@@ -154,7 +153,7 @@ async function countNodes(sql: Sql, clock: CatalogContext['clock']): Promise<Nod
   return { alive, silent: nodes.length - alive };
 }
 
-/** Nodes that ended are shown for so long. */
+/** How long ended nodes are shown. */
 const FORGOTTEN_MILLISECONDS = 3600 * 1000;
 
 async function deleteForgotten(sql: Sql, clock: CatalogContext['clock']): Promise<void> {

@@ -6,7 +6,10 @@ import { belongingRemoved, catalogFailed } from '../errors.ts';
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html: serialization, deadlock, lock timeout. */
 const CONFLICT_CODES: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);
-/** Classes of faults that pass, or that an administrator can fix: connection, authorization, resources, operator, system. */
+/**
+ * Classes of faults that are transient or that an administrator can fix: connection, authorization, resources,
+ * operator, system.
+ */
 const UNAVAILABLE_CLASSES: ReadonlySet<string> = new Set(['08', '25', '28', '3D', '53', '55', '57', '58']);
 const FOREIGN_KEY = '23503';
 const PAUSE_MILLISECONDS_MAX = 100;
@@ -16,7 +19,7 @@ export function isRefusedStatement(error: unknown): error is pg.DatabaseError {
   return error instanceof pg.DatabaseError && error.severity !== 'FATAL' && error.severity !== 'PANIC';
 }
 
-/** Retries while the server is away or another transaction is in the way. Translates errors. */
+/** Retries while the server is away or another transaction conflicts. Translates errors. */
 export async function retryWhileAway<T>(milliseconds: number, work: () => Promise<T>): Promise<T> {
   const deadline = performance.now() + milliseconds;
   for (let attempt = 1; ; attempt += 1) {
@@ -26,12 +29,12 @@ export async function retryWhileAway<T>(milliseconds: number, work: () => Promis
       if (!mayPass(error) || isOfClosedPool(error) || performance.now() >= deadline)
         throw translatePostgresError(error);
     }
-    // Uneven pauses, lest two processes keep missing each other's gaps.
+    // Random pauses, so that two processes do not keep colliding.
     await sleep(Math.min(5 * attempt, PAUSE_MILLISECONDS_MAX) * (0.5 + Math.random()));
   }
 }
 
-/** What callers of the catalog get for an error of PostgreSQL, or of the connection to it. */
+/** Translates errors of PostgreSQL and of the connection to it for callers of the catalog. */
 export function translatePostgresError(error: unknown): unknown {
   if (error instanceof ServiceError || !(error instanceof Error)) return error;
   if (!(error instanceof pg.DatabaseError)) return isConnectionFault(error) ? catalogUnavailable(error) : error;
@@ -52,9 +55,9 @@ function classOf({ code = '' }: pg.DatabaseError): string {
   return code.slice(0, 2);
 }
 
-/** Errors of sockets have a code of the system; those that `pg` itself makes have only a text. */
+/** Socket errors have a system code; errors that `pg` creates only have a text. */
 function isConnectionFault(error: Error): boolean {
-  // A name with several addresses fails with the errors of all of them.
+  // A name with several addresses fails with an error for each.
   const isSystem = 'code' in error && ('syscall' in error || error instanceof AggregateError);
   return isSystem || isUnsent(error) || isOfClosedPool(error) || CONNECTION_TEXTS.test(error.message);
 }
@@ -62,19 +65,19 @@ function isConnectionFault(error: Error): boolean {
 const CONNECTION_TEXTS = /^(?:Connection terminated|timeout exceeded|Query read timeout)/u;
 
 /**
- * The connection had ended before the statement: the server has not seen it. PostgreSQL ends the connection of a process
- * that pauses inside of a transaction, and `pg` reports only the next statement.
+ * The connection ended before the statement, so the server has not seen it. PostgreSQL ends the connection of a process
+ * that pauses inside a transaction, and `pg` only reports that for the next statement.
  */
 export function isUnsent(error: unknown): boolean {
   return error instanceof Error && error.message.endsWith(' is not queryable');
 }
 
-/** A pool that was closed stays closed. */
+/** A closed pool cannot be opened again. */
 function isOfClosedPool(error: unknown): boolean {
   return error instanceof Error && error.message.startsWith('Cannot use a pool after');
 }
 
-/** For a start: which server was asked, and what is wrong, without the password of its address. */
+/** For startup: names the server and the problem, without the password in its address. */
 export function explainUnreachable(error: unknown, url: string): unknown {
   if (!(error instanceof ServiceError) || error.kind !== 'ServiceUnavailable') return error;
   const { host, pathname } = new URL(url);

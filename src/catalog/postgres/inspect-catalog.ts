@@ -8,7 +8,7 @@ import type { PostgresSettings } from './postgres-store.ts';
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html */
 const UNDEFINED_TABLE = '42P01';
 
-/** Changes nothing, and works beside running servers. The next start migrates a catalog of an older release. */
+/** Read-only, and safe while servers are running. The next start migrates the catalog of an older release. */
 export async function inspectPostgresCatalog({
   url,
   waitMilliseconds,
@@ -31,7 +31,7 @@ export async function inspectPostgresCatalog({
   }
 }
 
-/** The name of a node that serves this catalog now. The table is missing in a catalog of an older release. */
+/** The name of a live node that serves this catalog. The table is missing in catalogs of older releases. */
 export async function findLiveNode(sql: Sql): Promise<string | undefined> {
   const { rows: tables } = await statement<{ found: string }>`select to_regclass('nodes') as found
     where to_regclass('nodes') is not null`.execute(sql);

@@ -7,15 +7,15 @@ import type { CatalogStore, Sql } from '../store.ts';
 import { explainUnreachable, isRefusedStatement, isUnsent, retryWhileAway } from './errors.ts';
 
 export interface PostgresSettings {
-  /** `postgres://user:password@host:port/database`, with options of the server as its query. */
+  /** `postgres://user:password@host:port/database`, with server options as its query. */
   readonly url: string;
-  /** Of this process, for reads; one more writes. */
+  /** Connections of this process for reads; one more is for writes. */
   readonly connectionsMax: number;
-  /** How long work waits for the server, or for the transaction of another process, before it is refused. */
+  /** How long work waits for the server, or for another process's transaction, before it is refused. */
   readonly waitMilliseconds: number;
 }
 
-/** The catalog in a PostgreSQL database. Everything that is specific to PostgreSQL is in this folder. */
+/** The catalog in a PostgreSQL database. All code specific to PostgreSQL is in this folder. */
 export async function openPostgresStore(settings: PostgresSettings): Promise<CatalogStore> {
   const store = new PostgresStore(settings);
   try {
@@ -27,13 +27,14 @@ export async function openPostgresStore(settings: PostgresSettings): Promise<Cat
   return store;
 }
 
-/** Any number that no other program uses for its own locks in this database. */
+/** An arbitrary number that no other program uses for advisory locks in this database. */
 const WRITER_LOCK = 8_413_046_217;
 
 /**
- * One transaction at a time in the whole cluster, as with SQLite: the catalog is small, a transaction is short, and work
- * that waits shares the next one. So ids of transactions grow in the order of commits, and no transaction has to be
- * repeated because of another. Whatever the database's default is: each statement sees what was committed before the lock.
+ * One transaction at a time in the whole cluster, as with SQLite: the catalog is small, transactions are short, and
+ * waiting work shares the next one. So transaction ids grow in commit order, and no transaction has to be retried
+ * because of another. Read committed, whatever the database's default: each statement sees what was committed before
+ * the lock.
  */
 const BEGIN = `begin isolation level read committed; select pg_advisory_xact_lock(${WRITER_LOCK})`;
 
@@ -44,7 +45,7 @@ class PostgresStore implements CatalogStore {
   readonly #readers: pg.Pool;
   readonly #writer: pg.Pool;
   readonly #readSql: Sql;
-  /** Of a connection: it keeps its compiled statements. */
+  /** By connection, because each keeps its compiled statements. */
   readonly #writeSql = new WeakMap<pg.PoolClient, Sql>();
   #commits = 0;
 
@@ -59,7 +60,7 @@ class PostgresStore implements CatalogStore {
     return retryWhileAway(this.#settings.waitMilliseconds, async () => work(this.#readSql));
   }
 
-  /** Always durable: a commit that PostgreSQL has confirmed is on its disk. */
+  /** Always durable: a commit that PostgreSQL confirms is on its disk. */
   async transact<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return retryWhileAway(this.#settings.waitMilliseconds, async () => this.#runTransaction(work));
   }
@@ -103,7 +104,7 @@ class PostgresStore implements CatalogStore {
   #sqlOf(client: pg.PoolClient): Sql {
     let sql = this.#writeSql.get(client);
     if (sql === undefined) {
-      // Kysely returns a connection after each statement; a transaction keeps it.
+      // Kysely releases a connection after each statement; a transaction keeps it.
       const connection = { ...toConnection(client), release: () => {} };
       sql = toKysely(async () => connection);
       this.#writeSql.set(client, sql);
@@ -118,17 +119,17 @@ function openPool({ url, waitMilliseconds }: PostgresSettings, max: number): pg.
     max,
     application_name: 'tiltyard',
     connectionTimeoutMillis: waitMilliseconds,
-    // A server that is gone answers nothing, and only this end of the connection can notice.
+    // A server that has gone sends nothing, so only the client can notice.
     query_timeout: waitMilliseconds,
     lock_timeout: waitMilliseconds,
-    // A process that is paused inside of a transaction must not keep the lock from all others.
+    // A process that pauses inside a transaction must not block all others.
     idle_in_transaction_session_timeout: IDLE_MILLISECONDS,
     keepAlive: true,
     types: {
       getTypeParser: (oid: number, format?: 'text' | 'binary') => (oid === INT8 ? Number : getTypeParser(oid, format)),
     },
   });
-  // The next statement of a broken connection meets the fault too, and reports it.
+  // The next statement on a broken connection fails too, and reports it.
   pool.on('error', () => {});
   pool.on('connect', (client) => client.on('error', () => {}));
   return pool;
@@ -165,7 +166,7 @@ function toKysely(connect: () => Promise<Connection>): Sql {
   return createSql(new PostgresDialect({ pool }));
 }
 
-/** Once it was sent, only the server's answer tells whether the transaction is committed. */
+/** Once sent, only the server's reply shows whether the transaction was committed. */
 async function commit(client: pg.PoolClient): Promise<void> {
   try {
     await client.query('commit');

@@ -6,7 +6,7 @@ import type { CatalogStore, Sql } from '../store.ts';
 type BinaryText = CatalogStore['binaryText'];
 type Migration = (sql: Sql, text: BinaryText) => Promise<void>;
 
-/** Only ever added to: a released migration stays as it is. */
+/** Append only: released migrations never change. */
 const MIGRATIONS: readonly Migration[] = [
   createFirstTables,
   createLifecycle,
@@ -35,7 +35,10 @@ export function compareMigrations(applied: number): CatalogState {
   return applied < MIGRATIONS_COUNT ? 'older' : 'newer';
 }
 
-/** All pending migrations or none; of several processes that start at once, one migrates and the others find it done. */
+/**
+ * Runs all pending migrations or none. Of several processes starting at once, one migrates, and the others find it
+ * done.
+ */
 export async function migrate(store: CatalogStore, now: number): Promise<void> {
   const { binaryText } = store;
   await store.transactAlone(async (sql) => {
@@ -91,7 +94,7 @@ async function createFirstTables(sql: Sql, text: BinaryText): Promise<void> {
   await statement`create index transactions_feed on transactions (database_id, id)`.execute(sql);
 }
 
-/** What is left of tables that were dropped, deregistered or renamed. */
+/** What remains of dropped, deregistered and renamed tables. */
 async function createLifecycle(sql: Sql, text: BinaryText): Promise<void> {
   await statement`create table removals (
     id ${text} primary key not null, place_kind text not null, place_root text not null,
@@ -123,7 +126,7 @@ async function createCredentials(sql: Sql, table: string, text: BinaryText): Pro
   )`.execute(sql);
 }
 
-/** Writes that have begun and were not answered, and for a while those with a key. */
+/** Writes that have begun and were not answered yet, and for a while those with a key. */
 async function createJournal(sql: Sql, text: BinaryText): Promise<void> {
   await statement`create table journal (
     id ${text} primary key not null, caller ${text} not null, digest ${text} not null, idempotency_key ${text},
@@ -135,7 +138,7 @@ async function createJournal(sql: Sql, text: BinaryText): Promise<void> {
   await statement`create index journal_key on journal (idempotency_key, caller)`.execute(sql);
 }
 
-/** Entries of the release before have no response marks, so none of them is replayed without a key. */
+/** Entries of the previous release have no response marks, so none is replayed without a key. */
 async function renameJournalStates(sql: Sql): Promise<void> {
   await addColumns(sql, 'journal', ['epoch bigint default 0 not null', 'generation text', 'expected text']);
   await statement`update journal set state = 'pending' where state = 'begun'`.execute(sql);
@@ -145,14 +148,14 @@ async function renameJournalStates(sql: Sql): Promise<void> {
       sql,
     );
   }
-  // A write of several commits that was cut short is undone, whatever it has committed.
+  // An interrupted write of several commits is undone, whatever it has committed.
   const undone = JSON.stringify({ kinds: [], isMultiCommit: true, rule: { from: 'nothing' } });
   await statement`update journal set expected = ${undone} where state = 'pending' and exists (
     select 1 from tables where tables.id = journal.table_id and tables.held_version <= journal.base_version
       and coalesce(tables.held_branch, 'main') = coalesce(journal.branch, 'main'))`.execute(sql);
 }
 
-/** What the commit of a write of the release before can be, which did not record that itself. */
+/** The possible commits of a write of the previous release, which did not record them. */
 const FORMER_COMMITS = {
   update_table: ['update'],
   delete_from_table: ['delete'],
@@ -161,7 +164,7 @@ const FORMER_COMMITS = {
   merge_insert_into_table: ['append', 'update', 'delete'],
 };
 
-/** For several nodes: who is alive, who writes which table, and which version readers get. */
+/** For clusters: live nodes, leases of tables, and the versions that readers get. */
 async function createNodes(sql: Sql, text: BinaryText): Promise<void> {
   await statement`create table nodes (
     id ${text} primary key not null, instance ${text} not null, name text not null, address text,
@@ -181,9 +184,9 @@ async function createNodes(sql: Sql, text: BinaryText): Promise<void> {
   await statement`alter table tables add column node_id ${text}`.execute(sql);
 }
 
-/** For several nodes: jobs that run or ran at any of them. */
+/** For clusters: jobs of all nodes. */
 async function createJobs(sql: Sql, text: BinaryText): Promise<void> {
-  // No reference to nodes: what is known of a job outlives its node.
+  // No reference to nodes: the record of a job outlives its node.
   await statement`create table jobs (
     id ${text} primary key not null, node_id ${text} not null, database_id ${text} not null,
     table_id ${text} not null, table_path ${text} not null, kind text not null, caller text not null,
@@ -194,7 +197,7 @@ async function createJobs(sql: Sql, text: BinaryText): Promise<void> {
   await statement`create index jobs_open on jobs (node_id) where ended_at is null`.execute(sql);
 }
 
-/** Quotas, and the sizes of tables that are compared with them. */
+/** Quotas, and the table sizes that they apply to. */
 async function createQuotas(sql: Sql, text: BinaryText): Promise<void> {
   await statement`create table quotas (
     subject ${text} primary key not null, requests_per_second bigint, concurrent_reads bigint,
@@ -204,7 +207,7 @@ async function createQuotas(sql: Sql, text: BinaryText): Promise<void> {
   await statement`create index tables_created_by on tables (created_by)`.execute(sql);
 }
 
-/** Addresses that are told of commits. */
+/** Addresses that are notified of commits. */
 async function createWebhooks(sql: Sql, text: BinaryText): Promise<void> {
   await statement`create table webhooks (
     id ${text} primary key not null, database_id ${text} not null, scope text not null, url text not null,
@@ -216,7 +219,7 @@ async function createWebhooks(sql: Sql, text: BinaryText): Promise<void> {
   await statement`create index webhooks_database on webhooks (database_id, id)`.execute(sql);
 }
 
-/** Properties that callers give transactions, and versions that a batch has deleted. */
+/** Properties that callers set on transactions, and versions that a batch has deleted. */
 async function createProtocolParts(sql: Sql, text: BinaryText): Promise<void> {
   await statement`create table transaction_properties (
     transaction_id ${text} primary key not null, properties text not null
@@ -234,7 +237,9 @@ async function createVersionMetadata(sql: Sql, text: BinaryText): Promise<void> 
   )`.execute(sql);
 }
 
-/** Most entries have no key, and none is looked up by its digest: each index that a write must change costs it a page. */
+/**
+ * Most entries have no key, and none is looked up by its digest. Each index that a write must change costs it a page.
+ */
 async function indexKeysOnly(sql: Sql): Promise<void> {
   for (const index of ['journal_digest', 'journal_key']) {
     await statement`drop index if exists ${statement.table(index)}`.execute(sql);

@@ -21,14 +21,14 @@ export interface CatalogTables {
   readonly leases: LeaseRow;
   readonly nodes: NodeRow;
   readonly transactions: TransactionRow;
-  /** What callers have noted about transactions. */
+  /** Properties that callers set on transactions. */
   readonly transactionProperties: { readonly transactionId: string; readonly properties: string };
   readonly webhooks: WebhookRow;
   /** Data of dropped tables, to be deleted. */
   readonly removals: LocationRow & Pick<TableRow, 'id' | 'createdAt'>;
-  /** Data of deregistered tables, which their owner keeps: neither swept nor adopted. */
+  /** Data of deregistered tables, which belongs to its owner: neither swept nor adopted. */
   readonly releases: Pick<TableRow, 'location' | 'databaseId' | 'path'> & { readonly releasedAt: number };
-  /** Names that tables had before. */
+  /** Former names of tables. */
   readonly renames: Pick<TableRow, 'databaseId' | 'path'> & { readonly tableId: string; readonly renamedAt: number };
   readonly versionRemovals: VersionRemovalRow;
   readonly versionMetadata: VersionMetadataRow;
@@ -37,7 +37,7 @@ export interface CatalogTables {
 export interface NamespaceRow {
   readonly id: string;
   readonly databaseId: string;
-  /** `null` below the root, which has no row. */
+  /** `null` for a child of the root, which has no row. */
   readonly parentId: string | null;
   readonly path: string;
   readonly properties: string;
@@ -50,7 +50,7 @@ export interface TableRow extends LocationRow {
   /** `null` in the root namespace. */
   readonly namespaceId: string | null;
   readonly path: string;
-  /** `declared`: visible, but its data are written by a client, later or never. */
+  /** `declared`: visible, but its data is written by a client, later or never. */
   readonly state: 'reserved' | 'published' | 'declared';
   readonly properties: string;
   readonly heldVersion: number | null;
@@ -58,12 +58,12 @@ export interface TableRow extends LocationRow {
   readonly heldBranch: string | null;
   readonly createdBy: string;
   readonly createdAt: number;
-  /** The process that creates it, while it is reserved; `null` where only one process serves. */
+  /** The process that is creating it, while it is reserved; `null` on a single node. */
   readonly nodeId: string | null;
-  /** As last measured for a quota; `null`: not measured. */
+  /** As last measured for a quota; `null` if not measured. */
   readonly storedRows: number | null;
   readonly storedBytes: number | null;
-  /** What was measured of its vector indexes; `null`: nothing. */
+  /** Measurements of its vector indexes; `null` if there are none. */
   readonly tunings: string | null;
 }
 
@@ -72,26 +72,26 @@ export interface LocationRow {
   readonly placeRoot: string;
   readonly placeDirectory: string;
   readonly enginePath: string | null;
-  /** The whole address: no two tables share one. */
+  /** The complete address: no two tables share one. */
   readonly location: string;
 }
 
-/** Versions of a table whose deletion is committed, and whose manifests may still exist. */
+/** Versions of a table whose deletion is committed, but whose manifests may still exist. */
 export interface VersionRemovalRow {
   readonly id: string;
   readonly tableId: string;
   /** `null` for the main branch. */
   readonly branch: string | null;
-  /** JSON: their numbers. */
+  /** The version numbers, as JSON. */
   readonly versions: string;
 }
 
-/** What an external writer says about a version. */
+/** Metadata of a version from an external writer. */
 export interface VersionMetadataRow {
   readonly tableId: string;
   readonly branch: string;
   readonly version: number;
-  /** In microseconds, as the manifest has it. */
+  /** In microseconds, as in the manifest. */
   readonly committedAt: number;
   readonly metadata: string;
 }
@@ -115,7 +115,7 @@ interface SigningKeyRow {
 
 export interface GrantRow {
   readonly principal: string;
-  /** Empty for all databases, since a unique key does not compare nulls. */
+  /** Empty for all databases, because a unique key does not compare nulls. */
   readonly databaseName: string;
   readonly path: string;
   readonly role: Role;
@@ -137,33 +137,33 @@ export interface TransactionRow {
   readonly branch: string | null;
   readonly requestId: string;
   readonly committedAt: number;
-  /** Of a table that was renamed. */
+  /** The previous path of a renamed table. */
   readonly formerPath: string | null;
 }
 
-/** The version of a table on an object store that readers get, so that they need not ask the store. */
+/** The version of a table on an object store that readers get without asking the store. */
 export interface HeadRow {
   readonly tableId: string;
   readonly version: number;
-  /** Grows with each change of any row: what has changed since is found by it. */
+  /** Grows with each change of any row, so that changes can be read incrementally. */
   readonly change: number;
 }
 
 /** A process that serves the catalog, from its start to its end. */
 export interface NodeRow {
   readonly id: string;
-  /** Of its data folder, which one process uses at a time. */
+  /** Identifies its data folder, which one process uses at a time. */
   readonly instance: string;
-  /** Of its machine, for people. */
+  /** The name of its machine, for people. */
   readonly name: string;
-  /** Where other nodes reach it; `null` for one that serves alone. */
+  /** Where other nodes reach it; `null` if it serves alone. */
   readonly address: string | null;
-  /** Of the server. */
+  /** The version of the server. */
   readonly release: string;
-  /** Roots below it are stored relative to it: it is the same on every node. */
+  /** The same on every node: roots below it are stored relative to it. */
   readonly storageRoot: string;
   readonly startedAt: number;
-  /** On the clock of the database. Afterwards others may take over its tables. */
+  /** On the database's clock. Afterwards other nodes may take over its tables. */
   readonly aliveUntil: number;
   /** Writes that it was forwarding at its last heartbeat. */
   readonly forwards: number;
@@ -172,12 +172,12 @@ export interface NodeRow {
 /** Which node may write to a table. */
 export interface LeaseRow {
   readonly tableId: string;
-  /** `null`: released. */
+  /** `null` if released. */
   readonly nodeId: string | null;
   /** Grows with each change of the holder. */
   readonly epoch: number;
   readonly takenAt: number;
-  /** The holder before, if the lease was taken over from it; `null` if it was free. */
+  /** The previous holder, if the lease was taken over; `null` if it was free. */
   readonly takenFrom: string | null;
 }
 
@@ -202,26 +202,26 @@ export interface JobRow {
   readonly failure: string | null;
 }
 
-/** An address that is told of commits. */
+/** An address that is notified of commits. */
 export interface WebhookRow {
   readonly id: string;
   readonly databaseId: string;
-  /** JSON: which commits it is told of. */
+  /** The commits that it is notified of, as JSON. */
   readonly scope: string;
   readonly url: string;
-  /** Signs what is sent, so it is stored as it is. */
+  /** Signs the deliveries, so it is stored in plain text. */
   readonly secret: string;
   readonly state: 'active' | 'disabled';
   readonly createdBy: string;
   readonly createdAt: number;
-  /** The id of the last commit that it was told of, or need not be. */
+  /** The id of the last commit that was delivered or skipped. */
   readonly cursor: string;
   /** The node that delivers; empty for none. */
   readonly nodeId: string;
   /** Failed attempts since the last success. */
   readonly failures: number;
   readonly failingSince: number | null;
-  /** Not before this time. */
+  /** The next attempt is not made before this time. */
   readonly nextAttemptAt: number;
   readonly attemptedAt: number | null;
   readonly deliveredAt: number | null;
@@ -242,10 +242,10 @@ export interface JournalRow {
   readonly tablePath: string;
   readonly branch: string | null;
   readonly baseVersion: number;
-  /** Of an entry in doubt: commits after this version are not this write's. */
+  /** For an entry in doubt: commits after this version do not belong to it. */
   readonly boundVersion: number | null;
   readonly epoch: number;
-  /** Of the response marks, for an entry without a key. */
+  /** The generation of response marks, for an entry without a key. */
   readonly generation: string | null;
   readonly expected: string | null;
   readonly requestId: string;

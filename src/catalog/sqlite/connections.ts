@@ -8,8 +8,8 @@ import { catalogUnavailable } from '../../model/refusals.ts';
 import { mayLackSpace, retryWhileBusy } from './errors.ts';
 
 /**
- * The reader and the writer run on the event loop: a commit is one write to the page cache, and a thread would cost more
- * than it saves. Work that waits for the disk runs in threads: the sync of the write-ahead log, and its checkpoints.
+ * The reader and the writer run on the event loop: a commit is one write to the page cache, and a thread would cost
+ * more than it saves. Work that waits for the disk runs in threads: syncs of the write-ahead log and its checkpoints.
  */
 export interface Connections {
   readonly reader: Database.Database;
@@ -17,14 +17,14 @@ export interface Connections {
   readonly checkpointer: ThreadedConnection;
 }
 
-/** What `libsql/promise`, which is hardly typed, does in a thread. */
+/** The thread API of `libsql/promise`, which is hardly typed. */
 interface ThreadedConnection {
   exec(sql: string): Promise<unknown>;
   prepare(sql: string): Promise<{ all(values: readonly unknown[]): Promise<readonly unknown[]> }>;
   close(): void;
 }
 
-/** With a full disk, by giving up the reserve. */
+/** On a full disk, gives up the reserve to connect. */
 export async function connect(file: string, busyMilliseconds: number): Promise<Connections> {
   const connections = await tryConnect(file, busyMilliseconds).catch(async (error: unknown) => {
     const reserve = `${file}-reserve`;
@@ -38,7 +38,7 @@ export async function connect(file: string, busyMilliseconds: number): Promise<C
 
 export function disconnect(file: string, connections: Connections): void {
   closeAll(connections);
-  // Right after SQLite has removed its files there is space for it, also on a full disk.
+  // SQLite has just removed its files, so there is space for it even on a full disk.
   keepReserve(file);
 }
 
@@ -46,8 +46,8 @@ const RESERVE_BYTES = 256 * 1024;
 
 /**
  * Space to give up on a full disk, so that the catalog can be opened: SQLite needs 32 KiB for the index of its
- * write-ahead log, and deletes that file whenever the last connection closes. Random bytes, because some file systems
- * store no zeros. A lack of space for it is no failure.
+ * write-ahead log, and deletes that file when the last connection closes. Random bytes, because some file systems do
+ * not store zeros. Lack of space for it is not an error.
  */
 export function keepReserve(catalogFile: string): void {
   const file = `${catalogFile}-reserve`;
@@ -81,9 +81,9 @@ async function openConnections(file: string): Promise<Connections> {
 }
 
 /**
- * The file is created here, not by libsql, so that no other user can ever read the digests in it. An existing one is not
- * opened: closing it again would drop every lock that connections of this process have on it. For the same reason this
- * is synchronous. https://www.sqlite.org/howtocorrupt.html, section 2.2
+ * Creates the file before libsql does, so that no other user can ever read its digests. An existing file is not opened:
+ * closing it would drop every lock that connections of this process have on it. For the same reason this is
+ * synchronous. https://www.sqlite.org/howtocorrupt.html, section 2.2
  */
 function createWhenMissing(file: string): void {
   try {

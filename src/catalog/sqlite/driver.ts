@@ -8,7 +8,7 @@ import type { DirectQuery, Sql } from '../store.ts';
 
 const STATEMENTS_MAX = 200;
 
-/** Kysely over one connection of libsql, whose statements are synchronous. `SqliteStore` begins and ends transactions. */
+/** Kysely over one libsql connection with synchronous statements. `SqliteStore` begins and ends transactions. */
 export function createSqliteSql(database: Database.Database): Sql {
   const connection = new SqliteConnection(database);
   return createSql(createDialect(connection), (query) => connection.run(query).rows);
@@ -78,7 +78,7 @@ class SqliteConnection implements DatabaseConnection {
   }
 }
 
-/** libsql binds every number as a floating one, and ends the process on a boolean. */
+/** libsql binds every number as a float, and crashes the process on a boolean. */
 function toNativeValue(value: unknown): string | number | bigint | null {
   if (value === null || typeof value === 'bigint') return value;
   if (typeof value === 'number') return Number.isSafeInteger(value) ? BigInt(value) : value;

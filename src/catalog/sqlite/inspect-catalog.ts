@@ -4,12 +4,12 @@ import Database from 'libsql';
 import { APPLIED, compareMigrations } from '../schema/migrations.ts';
 import type { CatalogState } from '../schema/migrations.ts';
 
-/** Changes nothing, and works beside a running server. The next start migrates a catalog of an older release. */
+/** Read-only, and safe while a server is running. The next start migrates the catalog of an older release. */
 export function inspectCatalog(file: string): CatalogState {
   if (!existsSync(file)) return 'absent';
   let database: Database.Database | undefined;
   try {
-    // libsql takes a text such as "https:…" for a server's address; an absolute path is never one.
+    // libsql takes a text such as "https:…" for the address of a server; an absolute path never looks like one.
     database = new Database(resolve(file));
     database.exec('pragma query_only = on');
     if (firstValue(database, 'pragma quick_check(1)') !== 'ok') return 'damaged';

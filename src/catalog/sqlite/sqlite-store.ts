@@ -11,20 +11,20 @@ import { retryWhileBusy } from './errors.ts';
 import { LogIndex, WriteAheadLog } from './write-ahead-log.ts';
 
 export interface SqliteSettings {
-  /** Its folder must exist; the file is created when it is missing. */
+  /** Its folder must exist; the file is created if missing. */
   readonly file: string;
   /** How long work waits for another process's lock before it is refused. */
   readonly busyTimeoutMilliseconds: number;
 }
 
-/** The catalog in one SQLite file. Everything that is specific to SQLite is in this folder. */
+/** The catalog in one SQLite file. All code specific to SQLite is in this folder. */
 export async function openSqliteStore(settings: SqliteSettings): Promise<SqliteStore> {
-  // libsql takes a text such as "https:…" for a server's address; an absolute path is never one.
+  // libsql takes a text such as "https:…" for the address of a server; an absolute path never looks like one.
   const file = resolve(settings.file);
   return new SqliteStore(await connect(file, settings.busyTimeoutMilliseconds), { ...settings, file });
 }
 
-/** SQLite's own rule is 1000 pages; a transaction of ours changes about four. */
+/** SQLite's default is 1000 pages; our transactions change about four each. */
 const CHECKPOINT_TRANSACTIONS = 256;
 
 class SqliteStore implements CatalogStore {
@@ -40,7 +40,7 @@ class SqliteStore implements CatalogStore {
   readonly #log: WriteAheadLog;
   readonly #logIndex: LogIndex;
   #changeCounter: number | undefined;
-  /** The writer has one transaction at a time, in the order of arrival. */
+  /** One write transaction at a time, in order of arrival. */
   readonly #exclusive = pLimit(1);
   readonly #running = new Set<Promise<unknown>>();
   #transactionCount = 0;
@@ -53,7 +53,7 @@ class SqliteStore implements CatalogStore {
     this.#readSql = createSqliteSql(connections.reader);
     this.#writeSql = createSqliteSql(connections.writer);
     this.#dataVersion = connections.writer.prepare('pragma data_version').raw();
-    // A transaction that turns from reader to writer fails when another process wrote in between; this one does not.
+    // `immediate`: a read transaction cannot be upgraded if another process has written meanwhile.
     this.#begin = connections.writer.prepare('begin immediate');
     this.#commit = connections.writer.prepare('commit');
     this.#log = new WriteAheadLog(`${settings.file}-wal`, async () => this.#emptyLog());
@@ -69,12 +69,15 @@ class SqliteStore implements CatalogStore {
     return this.#finishBeforeClose(this.#transact(work, options));
   }
 
-  /** Only one connection can write at a time in any case. */
+  /** Only one connection can write at a time anyway. */
   async transactAlone<T>(work: (sql: Sql) => Promise<T>): Promise<T> {
     return this.transact(work);
   }
 
-  /** SQLite does not count a connection's own commits. Safe inside of a transaction, where no other can commit. */
+  /**
+   * SQLite's counter ignores a connection's own commits. Safe inside a transaction, where no other connection can
+   * commit.
+   */
   async readChangeCounter(): Promise<number> {
     if (this.#closed !== undefined || !this.#logIndex.isUnchanged()) this.#changeCounter = undefined;
     if (this.#changeCounter !== undefined) return this.#changeCounter;
@@ -128,19 +131,19 @@ class SqliteStore implements CatalogStore {
     }
   }
 
-  /** SQLite has rolled back by itself after some errors, such as a full disk. */
+  /** SQLite rolls back by itself after some errors, such as a full disk. */
   #rollBack(): void {
     const { writer } = this.#connections;
     if (writer.inTransaction) writer.exec('rollback');
   }
 
-  /** Moves committed pages from the log to the database file, beside readers and writers. */
+  /** Moves committed pages from the log to the database file, concurrently with readers and writers. */
   #checkpointSometimes(): void {
     this.#transactionCount += 1;
     if (this.#checkpoint !== undefined || this.#transactionCount % CHECKPOINT_TRANSACTIONS !== 0) return;
     const run = async (): Promise<unknown> => this.#connections.checkpointer.exec('pragma wal_checkpoint(passive)');
     this.#checkpoint = run()
-      // The log only grows until the next one.
+      // Until the next checkpoint, the log only grows.
       .catch(() => {})
       .finally(() => {
         this.#checkpoint = undefined;
@@ -171,7 +174,7 @@ class SqliteStore implements CatalogStore {
   }
 
   async #finish(): Promise<void> {
-    // The last connection to close deletes the log, which committed transactions may still have to sync.
+    // The last connection to close deletes the log, which may contain commits that still have to be synced.
     await Promise.allSettled(this.#running);
     await this.#checkpoint;
     await this.#log.close();

@@ -5,7 +5,7 @@ import { catalogUnavailable } from '../../model/refusals.ts';
 import { SharedRuns } from '../../model/time/shared-runs.ts';
 
 /**
- * Makes commits durable by syncing SQLite's write-ahead log, as `synchronous = full` would, but apart from the commit:
+ * Makes commits durable by syncing SQLite's write-ahead log, like `synchronous = full`, but separately from the commit:
  * concurrent commits share one sync, and the next transaction runs meanwhile. SQLite's locks are on its other files, so
  * closing this one releases none.
  */
@@ -13,12 +13,12 @@ export class WriteAheadLog {
   readonly #path: string;
   readonly #empty: () => Promise<boolean>;
   #file: Promise<FileHandle> | undefined;
-  /** A sync that is running may have started before a commit; the next one has not. */
+  /** A running sync may have started before a commit; the next one includes it. */
   readonly #syncs = new SharedRuns(async () => this.#syncNow());
   #failure: unknown;
   #count = 0;
 
-  /** `empty` moves all of the log to the database file, synced; false when it could not. */
+  /** `empty` moves the whole log to the database file and syncs it; false if it could not. */
   constructor(path: string, empty: () => Promise<boolean>) {
     this.#path = path;
     this.#empty = empty;
@@ -28,7 +28,7 @@ export class WriteAheadLog {
     return this.#count;
   }
 
-  /** Refuses while a commit may not be on disk. Costs nothing unless a sync has failed. */
+  /** Refuses while a commit may not be on disk. Free unless a sync has failed. */
   async requireDurable(): Promise<void> {
     if (this.#failure !== undefined) await this.sync();
   }
@@ -55,12 +55,12 @@ export class WriteAheadLog {
         this.#failure = error;
       }
     }
-    // After a failed sync the log is not trusted, even if a later one succeeds: its contents are written once more.
+    // After a failed sync the log is not trusted, even if a later sync succeeds: its contents are written again.
     if (!(await this.#empty().catch(() => false))) throw catalogUnavailable(this.#failure);
     this.#failure = undefined;
   }
 
-  /** A file that cannot be opened, for lack of descriptors, is no failed sync. */
+  /** A file that cannot be opened for lack of descriptors does not count as a failed sync. */
   async #open(): Promise<FileHandle> {
     this.#file ??= open(this.#path, 'r');
     try {
@@ -75,19 +75,19 @@ export class WriteAheadLog {
 /** The header of the index, which SQLite compares too: https://www.sqlite.org/walformat.html, section 2.1. */
 const HEADER_BYTES = 48;
 
-/** The index of the write-ahead log. Every commit, of whatever connection or process, changes its header. */
+/** The index of the write-ahead log. Every commit, by any connection or process, changes its header. */
 export class LogIndex {
-  /** Never closed: that would drop the locks of all connections that this process has to the catalog. */
+  /** Never closed: that would drop the locks of all connections of this process to the catalog. */
   readonly #descriptor: number | undefined;
   #header = Buffer.alloc(HEADER_BYTES);
   #latest = Buffer.alloc(HEADER_BYTES);
 
   constructor(catalogFile: string) {
-    // Elsewhere SQLite may lock what is to be read.
+    // On other platforms SQLite may lock the bytes to be read.
     this.#descriptor = process.platform === 'linux' ? openWhenPresent(`${catalogFile}-shm`) : undefined;
   }
 
-  /** False when there was a commit since the last call, or may have been. Cheaper than a statement. */
+  /** False if there was, or may have been, a commit since the last call. Cheaper than a statement. */
   isUnchanged(): boolean {
     if (this.#descriptor === undefined) return false;
     if (readSync(this.#descriptor, this.#latest, 0, HEADER_BYTES, 0) < HEADER_BYTES) return false;
@@ -97,8 +97,8 @@ export class LogIndex {
   }
 
   /**
-   * After a commit of this process: the next `isUnchanged` is about later ones only, unless another process has committed
-   * since the last. A header that is just being written differs from the one that it becomes.
+   * Call after a commit of this process: the next `isUnchanged` then ignores it, unless another process has also
+   * committed since the last call. A header that is being written differs from its final state.
    */
   passOwnCommit(): void {
     if (this.#descriptor === undefined) return;
@@ -111,7 +111,10 @@ export class LogIndex {
   }
 }
 
-/** The number of commits so far, in the order of bytes of this machine: those for which there is an engine are little-endian. */
+/**
+ * The number of commits so far. The header is in native byte order, which is little-endian on all platforms that have
+ * an engine.
+ */
 function readCommits(header: Buffer): number {
   return header.readUInt32LE(8);
 }

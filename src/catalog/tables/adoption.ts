@@ -27,7 +27,7 @@ export async function adoptTables(
   for (let start = 0; start < found.length; start += TABLES_PER_TRANSACTION) {
     const some = found.slice(start, start + TABLES_PER_TRANSACTION);
     adopted += await context.append(async (sql) => adoptSome(sql, { databaseId, found: some }, context));
-    // Statements never leave the queue of microtasks: this lets other events in.
+    // Statements never leave the microtask queue; this lets other events in.
     await nextTurn();
   }
   return adopted;
@@ -46,11 +46,11 @@ async function adoptSome(
   const isKnown = await findKnown(sql, databaseId, rows);
   let adopted = 0;
   for (const row of rows) {
-    // No namespace is created for a known table.
+    // A known table needs no namespace.
     if (isKnown(row)) continue;
     const namespaceId = await ensureNamespaceId(sql, databaseId, namespaceOf(toTablePath(row.path)), createdAt);
     const insert = sql.insertInto('tables').values({ ...row, namespaceId });
-    // Names no key, because both count: the path and the location.
+    // Without a key, because both the path and the location are unique.
     const result = await insert.onConflict((conflict) => conflict.doNothing()).executeTakeFirst();
     adopted += Number(result.numInsertedOrUpdatedRows ?? 0n);
   }
@@ -64,7 +64,7 @@ async function findKnown(sql: Sql, databaseId: string, rows: readonly TableRow[]
   const pathRows = await atPath.where('path', 'in', paths).execute();
   const knownPaths = new Set(pathRows.map((row) => row.path));
   const knownLocations = new Set<string>();
-  // Released data belong to their owner; those of `removals` are being deleted.
+  // Released data belongs to its owner; the data of `removals` is being deleted.
   for (const table of ['tables', 'releases', 'removals'] as const) {
     const known = await sql.selectFrom(table).select('location').where('location', 'in', locations).execute();
     for (const { location } of known) knownLocations.add(location);

@@ -21,18 +21,18 @@ export interface BatchChanges {
   readonly deregistrations: readonly TableRecord[];
 }
 
-/** Versions that no longer exist once the batch is recorded. Their manifests are removed afterwards. */
+/** Versions that cease to exist when the batch is recorded. Their manifests are removed afterwards. */
 interface VersionDeletion {
   readonly table: TableRecord;
-  /** The main one when absent. */
+  /** The main branch if absent. */
   readonly branch: string | undefined;
   readonly versions: readonly number[];
   readonly latest: number;
-  /** Of the owner of the table. */
+  /** The epoch of the table's owner. */
   readonly epoch: number;
 }
 
-/** A deletion that is committed, and whose manifests may still exist. */
+/** A committed deletion whose manifests may still exist. */
 export interface VersionRemoval extends Pick<VersionDeletion, 'branch' | 'versions'> {
   readonly id: string;
   readonly tableId: string;
@@ -40,19 +40,19 @@ export interface VersionRemoval extends Pick<VersionDeletion, 'branch' | 'versio
 
 export interface NewBatch extends BatchChanges {
   readonly deletions: readonly VersionDeletion[];
-  /** Of versions, whose entries are pending and hold readers. */
+  /** Commits of versions, whose entries are pending and hold readers. */
   readonly commits: readonly NewCommit[];
-  /** What the changes say of themselves, without an operation. */
+  /** How the changes describe themselves, without an operation. */
   readonly entry: Omit<CommitEntry, 'operation' | 'version'>;
-  /** The entry of the request, once the ids of its transactions are known. */
+  /** Creates the entry of the request once the ids of its transactions are known. */
   readonly complete: (recorded: RecordedBatch) => CompletedRequest;
 }
 
-/** In the order in which the batch has them. */
+/** Each list is in the order of the batch. */
 export interface RecordedBatch {
   readonly commits: readonly RecordedCommit[];
   readonly declared: readonly RecordedTable[];
-  /** Ids of transactions. */
+  /** Transaction ids. */
   readonly deregistered: readonly string[];
   readonly deleted: readonly { readonly transactionId: string; readonly count: number }[];
 }
@@ -60,7 +60,7 @@ export interface RecordedBatch {
 export function createBatchStore(context: CatalogContext) {
   const { read, write, append, now, nodeId } = context;
   return {
-    /** Of all tables, or of some. */
+    /** Of all tables, or of the given ones. */
     async listRemovals(tableIds?: readonly string[]): Promise<readonly VersionRemoval[]> {
       if (tableIds?.length === 0) return [];
       const rows = await read(async (sql) =>
@@ -74,12 +74,12 @@ export function createBatchStore(context: CatalogContext) {
       return rows.map(toRemoval);
     },
 
-    /** For after the manifests are gone. Idempotent. */
+    /** Call after the manifests are gone. Idempotent. */
     async finishRemoval(id: string): Promise<void> {
       await append(async (sql) => sql.deleteFrom('versionRemovals').where('id', '=', id).execute());
     },
 
-    /** One transaction: all of it, or nothing. Throws `NotOwner` after a takeover of one of the tables. */
+    /** One transaction, all or nothing. Throws `NotOwner` if one of the tables was taken over. */
     async record(batch: NewBatch): Promise<RecordedBatch> {
       return write(async (sql) => {
         const committedAt = now();
@@ -137,12 +137,12 @@ async function recordDeletions(
 }
 
 function toRemoval({ id, tableId, branch, versions: text }: VersionRemovalRow): VersionRemoval {
-  // Only ever written by `recordDeletions`.
+  // Only `recordDeletions` writes it.
   const versions: readonly number[] = JSON.parse(text);
   return { id, tableId, branch: branch ?? undefined, versions };
 }
 
-/** The request is completed with the first of its transactions. */
+/** Completes the request with the first of its transactions. */
 async function complete(sql: Sql, batch: NewBatch, recorded: RecordedBatch, committedAt: number): Promise<void> {
   const { databaseId, entry } = batch;
   const first = firstOf(batch, recorded);

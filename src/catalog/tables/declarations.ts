@@ -27,23 +27,23 @@ export interface NewDeclaration {
   readonly databaseId: string;
   readonly path: TablePath;
   readonly root: string;
-  /** Chosen by the catalog when absent. */
+  /** Chosen by the catalog if absent. */
   readonly location?: TableLocation | undefined;
   readonly properties: Readonly<Record<string, string>>;
 }
 
 interface NewRegistration extends Omit<NewDeclaration, 'root' | 'location'> {
   readonly location: TableLocation;
-  /** Whether a table that has the path is deregistered for it. */
+  /** Whether to deregister an existing table at the path. */
   readonly replaces: boolean;
 }
 
-/** Whose data are at a location. */
+/** The owner of the data at a location. */
 type LocationOwner =
   | { readonly kind: 'table'; readonly table: TableRecord }
-  /** A table was deregistered from it, which had this path. */
+  /** A deregistered table, which had this path. */
   | { readonly kind: 'released'; readonly path: TablePath }
-  /** Data that are being written or deleted. */
+  /** Data that is being written or deleted. */
   | { readonly kind: 'unfinished' };
 
 type NewTable = Omit<NewTableRow, 'namespaceId' | 'path' | 'createdBy'> & { readonly path: TablePath };
@@ -80,7 +80,7 @@ export async function insertDeclaration(
   return insert(sql, { ...declaration, id, location, state: 'declared', createdAt }, entry, { roots });
 }
 
-/** Data can belong to one table only. */
+/** Refuses a location whose data belongs to another table. */
 async function requireUnowned(
   sql: Sql,
   databaseId: string,
@@ -112,7 +112,7 @@ async function findOwner(
 /** Tables whose data this service did not write. */
 export function createDeclarationStore({ read, write, append, roots, now }: CatalogContext) {
   return {
-    /** A table without data, at a new location: the caller writes them there. */
+    /** Declares a table without data, at a new location where the caller will write it. */
     async declare(declaration: NewDeclaration, entry: CommitEntry): Promise<RecordedTable> {
       return append(async (sql) => insertDeclaration(sql, declaration, entry, { roots, now }));
     },
@@ -130,7 +130,7 @@ export function createDeclarationStore({ read, write, append, roots, now }: Cata
       });
     },
 
-    /** The data of a declared table were found. */
+    /** Publishes a declared table whose data was found. */
     async promote(tableId: string): Promise<void> {
       await append(async (sql) => {
         const declared = sql.updateTable('tables').where('id', '=', tableId).where('state', '=', 'declared');
@@ -142,7 +142,7 @@ export function createDeclarationStore({ read, write, append, roots, now }: Cata
       return read(async (sql) => findOwner(sql, { databaseId, location: roots.toStored(location), roots }));
     },
 
-    /** By the address in replies; of any database. */
+    /** Finds a table of any database by its address in replies. */
     async findByLocation(location: string): Promise<TableRecord | undefined> {
       const stored = roots.toStored(location);
       const row = await read(async (sql) => visibleTables(sql).where('location', '=', stored).executeTakeFirst());

@@ -19,13 +19,13 @@ export interface Removal {
   readonly location: TableLocation;
 }
 
-/** How tables are renamed and dropped, apart from their data. */
+/** Renames and drops tables; their data is handled elsewhere. */
 export function createLifecycleStore(context: CatalogContext) {
   const { read, write, append, roots, now } = context;
   const record = async (sql: Sql, { id: tableId, databaseId, path }: TableRecord, entry: CommitEntry) =>
     recordTransaction(sql, { ...entry, databaseId, tableId, path, committedAt: now() });
   return {
-    /** The table is gone at once. Its data are to be deleted next. */
+    /** The table disappears at once; its data is to be deleted next. */
     async drop(table: TableRecord, entry: CommitEntry): Promise<Recorded & { readonly removal: Removal }> {
       return write(async (sql) => {
         const removal = await removeRow(sql, await requireRow(sql, table), context);
@@ -33,7 +33,7 @@ export function createLifecycleStore(context: CatalogContext) {
       });
     },
 
-    /** As `drop`, but the data stay, as their owner's: they are neither swept nor adopted. */
+    /** Like `drop`, but leaves the data to its owner: it is neither swept nor adopted. */
     async deregister(table: TableRecord, entry: CommitEntry): Promise<Recorded> {
       return write(async (sql) => {
         await releaseRow(sql, await requireRow(sql, table), now());
@@ -41,7 +41,7 @@ export function createLifecycleStore(context: CatalogContext) {
       });
     },
 
-    /** Of several that rename or drop a table, or that want the new name, exactly one succeeds. */
+    /** Of several requests that rename or drop a table, or want the new name, exactly one succeeds. */
     async rename(table: TableRecord, path: TablePath, entry: CommitEntry): Promise<Recorded> {
       return write(async (sql) => {
         await renameRow(sql, await requireRow(sql, table), { path, renamedAt: now() });
@@ -50,7 +50,7 @@ export function createLifecycleStore(context: CatalogContext) {
       });
     },
 
-    /** The table that had this path until a moment ago, when the path was not used again since. */
+    /** The table that had this path until recently, if the path was not reused since. */
     async findRenamed(databaseId: string, path: TablePath, withinSeconds: number): Promise<TableRecord | undefined> {
       const row = await read(async (sql) =>
         sql
@@ -71,14 +71,14 @@ export function createLifecycleStore(context: CatalogContext) {
       return rows.map((row) => ({ tableId: row.id, location: toLocation(row, roots) }));
     },
 
-    /** For after the data are gone. Idempotent. */
+    /** Call after the data is gone. Idempotent. */
     async finishRemoval({ tableId }: Removal): Promise<void> {
       await append(async (sql) => sql.deleteFrom('removals').where('id', '=', tableId).execute());
     },
   };
 }
 
-/** The row as it is now; gone when the table has another name by now. */
+/** The current row. Throws if the table is gone or was renamed. */
 export async function requireRow(sql: Sql, { id, path }: TableRecord): Promise<TableRow> {
   const query = sql.selectFrom('tables').selectAll().where('id', '=', id);
   const row = await query.where('path', '=', toPathText(path)).executeTakeFirst();
@@ -86,7 +86,7 @@ export async function requireRow(sql: Sql, { id, path }: TableRecord): Promise<T
   throw new ServiceError('TableNotFound', `The table ${quoteForMessage(formatPath(path))} no longer exists.`);
 }
 
-/** Deletes a table and lists its data for deletion in the same transaction: a crash leaves both or neither. */
+/** Deletes a table and lists its data for deletion in one transaction: a crash leaves both or neither. */
 export async function removeRow(
   sql: Sql,
   row: LocationRow & Pick<TableRow, 'id'>,
@@ -103,8 +103,8 @@ export async function removeRow(
 }
 
 /**
- * Deletes the table and keeps its data for their owner. Refused while a write is pending: its result could not be recorded,
- * and after a failure it could be neither verified nor undone.
+ * Deletes the table and leaves its data to the owner. Refused while a write is pending: its result could not be
+ * recorded, and after a failure it could be neither verified nor undone.
  */
 export async function releaseRow(sql: Sql, row: TableRow, releasedAt: number): Promise<void> {
   const { id, location, databaseId, path, heldVersion } = row;

@@ -23,13 +23,13 @@ import {
   toTableRow,
 } from './table-rows.ts';
 
-/** A name that is taken and a directory to write to, for a table that is not visible yet. */
+/** A reserved name and a directory to write to, for a table that is not visible yet. */
 export interface Reservation {
   readonly tableId: string;
   readonly databaseId: string;
   readonly path: TablePath;
   readonly location: TableLocation;
-  /** The declared table that gets its data now. It keeps its name; until then it stays as it is. */
+  /** The declared table that gets the data. It stays unchanged until then, and keeps its name. */
   readonly fills?: string;
 }
 
@@ -40,10 +40,10 @@ interface NewTable extends Omit<Reservation, 'tableId' | 'location'> {
 
 export type PublishEntry = CommitEntry & { readonly properties: Readonly<Record<string, string>> };
 
-/** No name may hold it, and it does not separate names. */
+/** No table name may contain it, and it is not the path separator. */
 const HIDDEN_PREFIX = '\u001e';
 
-/** How tables are created: the name first, then the data, then both are published. */
+/** Creates tables: reserves the name first, then the data is written, then both are published. */
 export function createReservationStore(context: CatalogContext) {
   const { read, write, append, roots, now, requireDurable, nodeId = null, clock } = context;
   return {
@@ -61,8 +61,8 @@ export function createReservationStore(context: CatalogContext) {
         nodeId,
       } as const;
       await append(async (sql) => {
-        // A declared table has the name already: its data wait under a name that no request can have, and in no
-        // namespace, which can be dropped meanwhile.
+        // A declared table already has the name: its data waits under a name that no request can use, outside any
+        // namespace, because a namespace can be dropped meanwhile.
         const name =
           fills === undefined
             ? { namespaceId: await requireNamespaceId(sql, databaseId, namespaceOf(path)), path: toPathText(path) }
@@ -74,7 +74,7 @@ export function createReservationStore(context: CatalogContext) {
 
     async publish(reservation: Reservation, entry: PublishEntry): Promise<Recorded> {
       const { tableId, databaseId, path, fills } = reservation;
-      // Lookups may have found the declared table at its old location.
+      // Lookups may have cached the declared table at its old location.
       const transact = fills === undefined ? append : write;
       return transact(async (sql) => {
         if (fills === undefined) await publishTable(sql, reservation, entry);
@@ -84,14 +84,17 @@ export function createReservationStore(context: CatalogContext) {
       });
     },
 
-    /** For after the data are deleted: until then the row keeps them from being adopted as a table. Idempotent. */
+    /** Call after the data is deleted: until then the row prevents its adoption as a table. Idempotent. */
     async abandon({ tableId }: Reservation): Promise<void> {
       await append(async (sql) =>
         sql.deleteFrom('tables').where('id', '=', tableId).where('state', '=', 'reserved').execute(),
       );
     },
 
-    /** Its creator has ended: it can no longer be published, and its data are to be deleted. `undefined`: it was published. */
+    /**
+     * For a creator that has ended: prevents publication, and lists the data for deletion. `undefined` if it was
+     * published.
+     */
     async giveUp({ tableId }: Reservation): Promise<Removal | undefined> {
       return append(async (sql) => {
         const reserved = sql.selectFrom('tables').selectAll().where('id', '=', tableId).where('state', '=', 'reserved');
@@ -109,7 +112,7 @@ export function createReservationStore(context: CatalogContext) {
       return row?.state === 'published' && row.placeDirectory === location.directory;
     },
 
-    /** What interrupted work has left behind, apart from that of nodes that are alive. */
+    /** Reservations left by interrupted work, except those of live nodes. */
     async unfinished() {
       const rows = await read(async (sql) =>
         sql
@@ -146,7 +149,7 @@ async function publishTable(sql: Sql, { tableId, path }: Reservation, { properti
   throw new ServiceError('ConcurrentModification', `The creation of the table ${name} was abandoned.`);
 }
 
-/** The declared table takes over the new data. Its former location, which is empty, is given up. */
+/** The declared table takes over the new data, and gives up its previous, empty location. */
 async function fillDeclared(sql: Sql, reservation: Required<Reservation>, entry: PublishEntry): Promise<void> {
   const { tableId, path, fills } = reservation;
   const declared = sql.selectFrom('tables').selectAll().where('id', '=', fills).where('state', '=', 'declared');

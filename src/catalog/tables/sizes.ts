@@ -4,16 +4,16 @@ import type { CatalogContext } from '../context.ts';
 import type { Sql } from '../store.ts';
 import { SUMMARY_COLUMNS, toTableSummary } from './table-rows.ts';
 
-/** Of the latest version of a table. */
+/** The size of a table's latest version. */
 export interface StoredSize {
   readonly rows: number;
   readonly bytes: number;
 }
 
-/** The total of all tables of a database, or of the tables that one key or client created. */
+/** The total of all tables of a database, or of those that one key or client created. */
 export interface Usage extends StoredSize {
   readonly tables: number;
-  /** Tables whose sizes are not in the sums yet. */
+  /** Tables whose sizes are not included yet. */
   readonly unmeasured: number;
 }
 
@@ -23,10 +23,10 @@ interface SizePage {
   readonly limit: number;
 }
 
-/** Sizes of tables, as far as quotas need them: written after each write to a table that a size quota counts. */
+/** Sizes of tables, as needed for quotas: updated after each write to a table with a size quota. */
 export function createSizeStore({ read, group, roots }: CatalogContext) {
   return {
-    /** Without tables that are being created. */
+    /** Excludes tables that are being created. */
     async usage(subject: string): Promise<Usage> {
       return read(async (sql) => {
         const { rows } = await statement<Usage>`
@@ -41,7 +41,7 @@ export function createSizeStore({ read, group, roots }: CatalogContext) {
       });
     },
 
-    /** By id, from the one after `after` on. */
+    /** Ordered by id, starting after `after`. */
     async list(subject: string, { after = '', unmeasuredOnly, limit }: SizePage): Promise<readonly TableSummary[]> {
       const rows = await read(async (sql) =>
         sql
@@ -71,8 +71,8 @@ export function createSizeStore({ read, group, roots }: CatalogContext) {
     },
 
     /**
-     * Of this version, unless a later one is recorded: the node that wrote it sets its size. After a power loss the size
-     * may be an earlier one, until the next write to the table.
+     * Stores the size of this version, unless a later one is recorded, whose writer sets its size. After a power loss,
+     * an earlier size may remain until the next write.
      */
     async set(tableId: string, { rows: storedRows, bytes: storedBytes }: StoredSize, version: number): Promise<void> {
       await group.run({

@@ -20,8 +20,8 @@ export function toTableRecord(row: TableRow, roots: StorageRoots): TableRecord {
 }
 
 /**
- * SQLite reads all of a row's properties to get at what is behind them: of these columns, that is only the held version and
- * branch, which nearly all rows have as null.
+ * SQLite reads a row's whole properties to reach the columns after them. Of these columns, only the held version and
+ * branch come after, and they are null in nearly all rows.
  */
 export const SUMMARY_COLUMNS = [
   'id',
@@ -83,12 +83,12 @@ export function toProperties(text: string): Readonly<Record<string, string>> {
 }
 
 function toTunings(text: string): readonly IndexTuning[] {
-  // Only ever written by `saveTuning`.
+  // Only `saveTuning` writes it.
   const tunings: readonly IndexTuning[] = JSON.parse(text);
   return tunings;
 }
 
-/** Replaces what is known of indexes by `tuning`; `undefined` removes it. */
+/** Replaces the tunings of these indexes by `tuning`; `undefined` removes them. */
 export async function saveTuning(
   sql: Sql,
   tableId: string,
@@ -136,7 +136,7 @@ export function toTableRow(table: NewTableRow, roots: StorageRoots): TableRow {
   };
 }
 
-/** Refuses a path that is taken. From now on the path no longer leads to a table that was renamed from it. */
+/** Refuses a path that is taken. From now on, the path no longer leads to a table that was renamed away from it. */
 export async function insertTable(sql: Sql, path: TablePath, row: TableRow): Promise<void> {
   const result = await sql
     .insertInto('tables')
@@ -155,13 +155,13 @@ export function tableExists(path: TablePath): ServiceError {
   return new ServiceError('TableAlreadyExists', `The table ${quoteForMessage(formatPath(path))} already exists.`);
 }
 
-/** `branch` is absent for the main one. */
+/** `branch` is absent for the main branch. */
 interface HeldState {
   readonly version: number;
   readonly branch: string | undefined;
 }
 
-/** From now on readers of the branch see this version. Refused while another is held. */
+/** Pins readers of the branch to this version. Refused while another version is held. */
 export async function holdVersion(sql: Sql, tableId: string, held: HeldState): Promise<void> {
   const { version: heldVersion, branch: heldBranch = null } = held;
   const row = await visibleTables(sql).where('id', '=', tableId).executeTakeFirst();

@@ -25,9 +25,9 @@ import {
 
 interface TablePage {
   readonly databaseId: string;
-  /** The path of the last table of the page before. */
+  /** The path of the last table of the previous page. */
   readonly after?: TablePath | undefined;
-  /** Only tables at this path or below it, however deep. */
+  /** Only tables at this path or below it, at any depth. */
   readonly under?: NamespacePath;
   /** Only tables directly in this namespace. */
   readonly inside?: NamespacePath;
@@ -36,9 +36,9 @@ interface TablePage {
 }
 
 interface PropertyPage {
-  /** By default, of all databases. */
+  /** All databases if absent. */
   readonly databaseId?: string | undefined;
-  /** The `next` of the page before. */
+  /** The `next` of the previous page. */
   readonly after?: string | undefined;
 }
 
@@ -56,7 +56,7 @@ export function createTableStore(context: CatalogContext) {
     ...createDeclarationStore(context),
     ...createLifecycleStore(context),
 
-    /** As of `since`, the moment at which a request arrived; by default, as of now. */
+    /** As of `since`, when a request arrived; by default, as of now. */
     async find(databaseId: string, path: TablePath, since?: number): Promise<TableRecord | undefined> {
       const load = async (): Promise<TableRecord | undefined> => {
         const row = await read(async (sql) => findVisible(sql, databaseId, path));
@@ -72,7 +72,7 @@ export function createTableStore(context: CatalogContext) {
       return row && toTableRecord(row, roots);
     },
 
-    /** Whether it still exists, under any name. */
+    /** Whether the table still exists, under any name. */
     async has(tableId: string): Promise<boolean> {
       const row = await read(async (sql) =>
         sql.selectFrom('tables').select('id').where('id', '=', tableId).executeTakeFirst(),
@@ -80,7 +80,7 @@ export function createTableStore(context: CatalogContext) {
       return row !== undefined;
     },
 
-    /** As it is now, without the properties. */
+    /** Its current path, without reading its properties. */
     async findPath(tableId: string): Promise<TablePath | undefined> {
       const row = await read(async (sql) =>
         sql
@@ -93,20 +93,20 @@ export function createTableStore(context: CatalogContext) {
       return row && toTablePath(row.path);
     },
 
-    /** Published and declared tables in the order of their paths, name by name, byte by byte. */
+    /** Published and declared tables, ordered by path, name by name, byte by byte. */
     async list(page: TablePage): Promise<readonly TableSummary[]> {
       const rows = await read(async (sql) => listRows(sql, page));
       return rows.map((row) => toTableSummary(row, roots));
     },
 
-    /** Tables with this property, in the order of ids. A page may have none of them: the last one has no `next`. */
+    /** Tables with this property, ordered by id. A page may be empty; the last page has no `next`. */
     async listWithProperty(name: string, page: PropertyPage): Promise<TablesWithProperty> {
       const { rows, next } = await read(async (sql) => listMentioning(sql, name, page));
       const tables = rows.map((row) => toTableRecord(row, roots));
       return { tables: tables.filter(({ properties }) => properties[name] !== undefined), next };
     },
 
-    /** Readers see the latest version again. */
+    /** Lets readers see the latest version again. */
     async release(tableId: string): Promise<void> {
       await write(async (sql) => releaseVersion(sql, tableId));
     },
@@ -118,7 +118,7 @@ export function createTableStore(context: CatalogContext) {
       );
     },
 
-    /** Unless the index was measured again since. */
+    /** Does nothing if the index was measured again since. */
     async removeTuning(tableId: string, { index, branch, tunedAt }: IndexTuning): Promise<void> {
       const isSame = (each: IndexTuning): boolean =>
         each.index === index && each.branch === branch && each.tunedAt === tunedAt;
@@ -129,18 +129,21 @@ export function createTableStore(context: CatalogContext) {
       await write(async (sql) => saveTuning(sql, tableId, (each) => each.branch === branch, undefined));
     },
 
-    /** Publishes found tables, except at a known path or location, and creates missing namespaces. Gives how many are new. */
+    /**
+     * Publishes found tables, except at a known path or location, and creates missing namespaces. Returns how many are
+     * new.
+     */
     async adopt(databaseId: string, found: readonly FoundTable[]): Promise<number> {
       return adoptTables(context, databaseId, found);
     },
   };
 }
 
-/** Of the tables whose properties are read for one page. */
+/** Bounds the tables, and the bytes of their properties, that are read for one page. */
 const PAGE_TABLES = 1000;
 const PAGE_BYTES = 4 * 1024 * 1024;
 
-/** Also tables with a property whose name only contains this one. */
+/** Includes tables with a property whose name merely contains this one. */
 async function listMentioning(sql: Sql, property: string, { databaseId, after = '' }: PropertyPage) {
   // Known without reading the properties.
   const bytes = statement<number>`octet_length(properties)`;
@@ -156,7 +159,7 @@ async function listMentioning(sql: Sql, property: string, { databaseId, after = 
   return { rows, next: count < sizes.length || count === PAGE_TABLES ? last : undefined };
 }
 
-/** At least one. */
+/** How many rows fit into a page; at least one. */
 function countFitting(sizes: readonly { readonly bytes: number }[]): number {
   let sum = 0;
   const end = sizes.findIndex(({ bytes }, index) => (sum += bytes) > PAGE_BYTES && index > 0);

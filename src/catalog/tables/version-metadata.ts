@@ -6,13 +6,15 @@ import type { Sql } from '../store.ts';
 
 interface VersionSpan {
   readonly tableId: string;
-  /** The main one when absent. */
+  /** The main branch if absent. */
   readonly branch: string | undefined;
   readonly from: number;
   readonly to: number;
 }
 
-/** What external writers say about their versions. A row whose version is gone, or is another one now, means nothing. */
+/**
+ * Metadata that external writers set on their versions. Rows of versions that are gone or were replaced are ignored.
+ */
 export function createVersionMetadataStore({ read, append }: CatalogContext) {
   return {
     /** By version. */
@@ -34,7 +36,7 @@ export function createVersionMetadataStore({ read, append }: CatalogContext) {
       );
       return new Map(
         rows.map(({ version, committedAt, metadata }) => {
-          // Only ever written by `insertVersionMetadata`.
+          // Only `insertVersionMetadata` writes it.
           const entries: VersionMetadata['entries'] = JSON.parse(metadata);
           return [version, { entries, committedAtMicroseconds: committedAt }];
         }),
@@ -54,7 +56,7 @@ export function createVersionMetadataStore({ read, append }: CatalogContext) {
       return rows.map(({ version }) => version);
     },
 
-    /** For versions of the main branch that are gone. Idempotent. */
+    /** For deleted versions of the main branch. Idempotent. */
     async remove(tableId: string, versions: readonly number[]): Promise<void> {
       if (versions.length > 0) await append(async (sql) => deleteVersionMetadata(sql, { tableId, versions }));
     },
@@ -74,7 +76,7 @@ export async function insertVersionMetadata(
     .execute();
 }
 
-/** Of these versions, or of a branch that is gone. */
+/** Deletes the metadata of these versions, or of a deleted branch. */
 export async function deleteVersionMetadata(
   sql: Sql,
   {
