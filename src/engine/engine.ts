@@ -45,8 +45,8 @@ export type { TableVersion, VersionRange } from './versions/versions.ts';
 export type Engine = Awaited<ReturnType<typeof openEngine>>;
 
 /**
- * Rows, versions and plans of tables on storage. Each call sees what earlier calls have acknowledged. Order among writes
- * and durability are up to the write pipeline, which calls this.
+ * Rows, versions and plans of tables on storage. Each call sees what earlier calls acknowledged. The order of writes
+ * and their durability are the job of the write pipeline, which calls this.
  */
 export async function openEngine(settings: EngineSettings, native = loadNative()) {
   const parts = openParts(native, settings);
@@ -61,7 +61,7 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
     computed: createComputedEngine(parts),
     views: createViewsEngine(parts),
     maintenance: createMaintenanceEngine(parts),
-    /** The location is fresh; after a failure nothing is left there. */
+    /** The location must be new; after a failure nothing is left there. */
     async createTable(
       location: TableLocation,
       stream: CheckedStream,
@@ -76,40 +76,40 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
     /** The latest state of a branch, for work that commits to it. */
     useLatest: async <Value>(target: WriteTarget, work: (table: OpenTable) => Promise<Value>) =>
       tables.use(target, work),
-    /** Refuses rows that do not fit the table as it is now. */
+    /** Refuses rows that do not fit the current table. */
     async requireFit(target: WriteTarget, schema: Schema) {
       requireRowsFit(parts, schema, (await tables.describe(target)).schema);
     },
-    /** `undefined` when there is no data. */
+    /** `undefined` if there is no data. */
     findLatestVersion: async (target: WriteTarget) => tables.findLatestVersion(target),
-    /** Another writer committed first: the same write may succeed on the newer version. */
+    /** Whether another writer committed first: the same write may succeed on the newer version. */
     isConflict: isRetryableConflict,
-    /** From now on readers of the latest get this version. */
+    /** From now on, readers of the latest version get this one. */
     holdReaders: async (target: WriteTarget, version: number) => tables.hold(target, version),
     releaseReaders: (target: WriteTarget) => tables.release(target),
     releaseAllReaders: () => tables.releaseAll(),
-    /** Runs a write of much data; only a few run at once, because each takes much memory inside the engine. */
+    /** Runs a large write. Only a few run at once, because each uses much memory inside the engine. */
     runBulk: async <Value>(work: () => Promise<Value>) => bulkLimit(work),
     /** Commits the contents of an earlier version again, and returns the new version. */
     restoreVersion: async (target: WriteTarget, version: number, baseVersion?: number) =>
       tables.restoreVersion(target, version, baseVersion),
-    /** Missing data is no error. */
+    /** Missing data is not an error. */
     async dropTable(location: TableLocation) {
       tables.evict(location);
       await connections.dropTable(location);
     },
-    /** Known directories are left out, and not even opened. */
+    /** Known directories are skipped without being opened. */
     findTables: async (root: string, isKnown: (directory: string) => boolean) => findTables(connections, root, isKnown),
-    /** Current numbers; hits and misses since the start. */
+    /** Current numbers, and hits and misses since the start. */
     counts: () => ({
       orphanedQueries: orphans.count,
       sharedQueries: parts.sharedQueries.shared,
       openTables: tables.counts(),
       readMemory: { usedBytes: memory.usedBytes, bytesMax: memory.limits.memoryBytesMax },
     }),
-    /** Resolves when the engine's threads respond; while they are stuck it does not. */
+    /** Resolves if the engine's threads respond; never while they are stuck. */
     async probe() {
-      // Any asynchronous call waits for a thread of the engine; this one needs nothing else.
+      // Any asynchronous call waits for an engine thread; this one needs nothing else.
       await engineCall(async () => native.RrfReranker.tryNew(Float32Array.of(1)));
     },
     async close() {
@@ -122,15 +122,15 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
   };
 }
 
-/** Commits that neither change nor move rows that are there. */
+/** Commits that neither change nor move existing rows. */
 const KEEPS_ROWS: ReadonlySet<CommitKind> = new Set(['append', 'index', 'drop-index', 'config', 'reserve']);
 
-/** For rows that are derived from those of another table. */
+/** For rows that are derived from another table. */
 function createViewsEngine({ storages }: EngineParts) {
   return {
     /**
-     * The lowest address of the rows that were added between two versions of the main branch, when nothing but appends
-     * happened; `undefined` when that is not certain, as when old versions were removed.
+     * The lowest address of the rows added between two versions of the main branch, if all commits were appends;
+     * `undefined` if that is not certain, for example because old versions were removed.
      */
     async findAppended(
       location: TableLocation,

@@ -9,13 +9,13 @@ import { readVersion } from './tables/table-handle.ts';
 import { listTagTargets } from './versions/tags.ts';
 import { readVersions } from './versions/version-list.ts';
 
-/** Figures that the engine has without reading rows. */
+/** Statistics that the engine has without reading rows. */
 export interface Condition {
   readonly version: number;
   readonly rows: number;
-  /** Of the latest version alone. */
+  /** Of the latest version only. */
   readonly bytes: number;
-  /** Those that a compaction would merge. */
+  /** Fragments that a compaction would merge. */
   readonly smallFragments: number;
   readonly fragments: number;
   /** An estimate of deleted rows that still take space. */
@@ -29,11 +29,11 @@ export interface VersionAge {
 }
 
 export interface OptimizeRequest {
-  /** Whether writers wait until the fragments are merged. Otherwise the engine gives up when a writer commits first. */
+  /** Whether writers wait until the fragments are merged. Otherwise the engine gives up if a writer commits first. */
   readonly blocksWriters: boolean;
-  /** Whether writers pause now and then while it takes long; for those that only add rows. */
+  /** Whether writers pause now and then while the merge is slow; for writers that only add rows. */
   readonly pausesWriters?: boolean;
-  /** Versions that were committed before this time are removed; none when absent. */
+  /** Versions committed before this time are removed; none if absent. */
   readonly cutoff: number | undefined;
 }
 
@@ -45,14 +45,14 @@ export interface Optimization {
   readonly bytesRemoved: number;
 }
 
-/** Maintenance of the main branch of a table. */
+/** Maintenance of a table's main branch. */
 export function createMaintenanceEngine(parts: EngineParts) {
   return {
     assess: async (location: TableLocation): Promise<Condition> =>
       parts.tables.usePrivate({ location }, async ({ native }) => assess(native)),
     readHistory: async (location: TableLocation) => readHistory(parts, location),
     startOptimize: async (location: TableLocation, request: OptimizeRequest) => startOptimize(parts, location, request),
-    /** Removes the unfinished files of writers that died, and returns how many. */
+    /** Removes unfinished files of writers that died, and returns how many. */
     sweep: async (location: TableLocation, olderThanMilliseconds: number) =>
       parts.storages.of(location.root).sweepUnfinishedFiles(location, olderThanMilliseconds),
   };
@@ -68,7 +68,7 @@ async function assess(native: NativeTable): Promise<Condition> {
     bytes: totalBytes,
     fragments: numFragments,
     smallFragments: numSmallFragments,
-    // Lengths count deleted rows too, and their mean is rounded down.
+    // Lengths include deleted rows, and their mean is rounded down.
     deletedRows: Math.max(0, lengths.mean * numFragments - numRows),
     indexes: indexes.map(({ name, numUnindexedRows }) => ({ name, unindexedRows: numUnindexedRows ?? 0 })),
   };
@@ -80,13 +80,13 @@ async function readHistory({ tables, readers, storages }: EngineParts, location:
   const storage = storages.of(location.root);
   const pins = tags.filter(({ branch }) => branch === undefined).map(({ version }) => version);
   return {
-    /** From the oldest to the latest. */
+    /** From oldest to latest. */
     versions: versions.map(({ version, timestamp }): VersionAge => {
       return { version, committedAtMilliseconds: Math.floor(timestamp / 1000) };
     }),
     /** No tag and no reader needs a version before this one. */
     keptFromVersion: Math.min(...pins, readers.oldestVersion(location) ?? Infinity, Infinity),
-    /** All files of the table. */
+    /** The size of all files of the table. */
     diskBytes: await storage.measureTable(location),
     /** No version that was the latest within this time may be removed. */
     retentionSecondsMin: storage.retentionSecondsMin,
@@ -94,8 +94,8 @@ async function readHistory({ tables, readers, storages }: EngineParts, location:
 }
 
 /**
- * To be called in the table's write queue; resolves when writers may go on. The engine compacts, removes old versions and
- * refreshes indexes, in this order and always all three; each is a separate commit, made only where there is work.
+ * Call it in the table's write queue; resolves when writers may continue. The engine compacts, removes old versions and
+ * refreshes indexes, always in this order; each is a separate commit, made only if there is work.
  */
 async function startOptimize(
   { tables, release }: EngineParts,
@@ -110,17 +110,17 @@ async function startOptimize(
   const merge = new MergeWatch(running);
   const waitForMerge = async (millisecondsMax: number): Promise<boolean> =>
     tables.usePrivate({ location }, async (watch) => merge.wait(watch.native, millisecondsMax));
-  // When the watch fails, the end of everything will do.
+  // If the watch fails, wait until everything has ended.
   if (blocksWriters) await waitForMerge(Infinity).catch(async () => running.catch(() => {}));
   return {
-    /** To be called in the write queue. True when the merge is committed, or all has ended. */
+    /** Call it in the write queue. True if the merge is committed, or everything has ended. */
     waitForMerge,
-    /** `undefined` when a writer committed first: nothing was changed then. To be called once. */
+    /** `undefined` if a writer committed first: nothing was changed. Call it once. */
     finish: async () => finishOptimize(native, running),
   };
 }
 
-/** The engine reads all tags and branches, and fails when one is deleted meanwhile. What it has committed before stays. */
+/** The engine reads all tags and branches, and fails if one is deleted meanwhile. What it committed before is kept. */
 async function optimize(native: NativeTable, release: EngineRelease, cutoff: number | undefined) {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -157,8 +157,9 @@ const ATTEMPTS_MAX = 20;
 const POLL_MILLISECONDS = 20;
 
 /**
- * Removing versions and refreshing indexes, which follow the merge, takes longer and disturbs no writer. While the
- * write queue is held, or writers only add rows, fewer fragments mean that the merge is committed.
+ * Detects when the merge is committed: removing versions and refreshing indexes, which follow it, take longer and
+ * disturb no writer. While the write queue is held, or writers only add rows, fewer fragments mean that the merge is
+ * committed.
  */
 class MergeWatch {
   readonly #running: Promise<unknown>;

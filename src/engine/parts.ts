@@ -23,22 +23,25 @@ export interface EngineSettings {
   readonly limits: EngineLimits;
   /** For the definitions of computed columns. */
   readonly sqlLimits: SqlLimits;
-  /** How the storage of every table is reached. */
+  /** Options for the storage of every table. */
   readonly storageOptions: Readonly<Record<string, string>>;
   readonly querySeconds: number;
-  /** Absent where the engine serves one caller that may use the whole machine. */
+  /** Absent if the engine serves one caller that may use the whole machine. */
   readonly readMemory?: ReadMemoryLimits;
-  /** How many similar searches run at once before others wait to run as one; half as many lookups. As many as processors. */
+  /**
+   * How many similar searches run at once before others wait to be merged; half as many lookups. Normally the number of
+   * CPUs.
+   */
   readonly parallelQueriesMax?: number;
   readonly storages: Storages;
-  /** Of this process alone, for schemas that the engine translates. */
+  /** Used only by this process, for schemas that the engine translates. */
   readonly schemasFolder: string;
-  /** Absent where no manifests of external writers are committed. */
+  /** Absent if no manifests of external writers are committed. */
   readonly trials?: TrialSettings;
   /** For tables on object stores. */
   readonly pollSeconds?: number;
   readonly onLaterVersion?: RecordedSettings['onLaterVersion'];
-  /** Called when a table went back by a version. */
+  /** Called when a table went back to its previous version. */
   readonly onQuarantine?: (found: TornManifest) => void;
 }
 
@@ -81,7 +84,7 @@ export function openParts(native: NativeEngine, settings: EngineSettings) {
     memory: new ReadMemory(settings.readMemory ?? UNBOUNDED),
     sharedQueries: new SharedQueries({ membersMax: limits.sharedQueriesMax, parallelMax: parallelQueriesMax }),
     threads: lowerEngineThreads(limits.threadNice),
-    /** For writes of many rows: each takes much memory inside the engine. */
+    /** For large writes: each uses much memory inside the engine. */
     bulkLimit: pLimit(limits.bulkWritesMax),
   };
 }

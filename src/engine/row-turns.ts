@@ -1,6 +1,6 @@
 import { setImmediate as nextTurn } from 'node:timers/promises';
 
-/** This many rows take a millisecond or two; then other requests get their turn. */
+/** This many rows take a millisecond or two; then other requests get a turn. */
 const ROWS_AT_ONCE = 2048;
 
 export async function visitInTurns<Row>(rows: readonly Row[], visit: (row: Row, index: number) => void): Promise<void> {
@@ -16,7 +16,7 @@ export async function idsInTurns(rows: readonly { readonly id: bigint }[]): Prom
   return ids;
 }
 
-/** Stable, as `toSorted`. */
+/** Stable, like `toSorted`. */
 export async function sortInTurns<Row>(
   rows: readonly Row[],
   compare: (left: Row, right: Row) => number,

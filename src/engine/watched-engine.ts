@@ -1,16 +1,16 @@
 import type { Engine } from './engine.ts';
 
-/** Called when a call of the engine, such as `rows.query`, has ended. */
+/** Called when an engine call, such as `rows.query`, has ended. */
 type CallWatcher = (call: string, startedAt: number, endedAt: number) => void;
 
-/** The same engine; the watcher sees each asynchronous call. */
+/** Wraps the engine so that the watcher sees each asynchronous call. */
 export function watchEngine(engine: Engine, onCall: CallWatcher): Engine {
   return watchCalls(engine, '', onCall);
 }
 
 type Call = (...given: unknown[]) => unknown;
 
-/** Wrappers are created once for each name, so a call costs two readings of the clock. */
+/** Wrappers are created once per name, so a call only costs two clock readings. */
 function watchCalls<Family extends object>(family: Family, prefix: string, onCall: CallWatcher): Family {
   const known = new Map<PropertyKey, unknown>();
   return new Proxy(family, {
@@ -25,7 +25,7 @@ function watchCalls<Family extends object>(family: Family, prefix: string, onCal
 function watchMember(target: object, key: PropertyKey, prefix: string, onCall: CallWatcher): unknown {
   const value: unknown = Reflect.get(target, key);
   const name = `${prefix}${String(key)}`;
-  // The public fields of the engine are its families of calls.
+  // The public fields of the engine are its groups of calls.
   if (prefix === '' && typeof value === 'object' && value !== null) return watchCalls(value, `${name}.`, onCall);
   if (typeof value !== 'function') return value;
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The members of the engine are plain methods.

@@ -48,7 +48,7 @@ export class AppendPlan implements CommitPlan<AppendedRows> {
   }
 }
 
-/** Appends with the same schema message: their batches are copied into one file, undecoded, in order. */
+/** Groups appends with the same schema message: their batches are copied undecoded into one file, in order. */
 function startAppendGroup(parts: EngineParts, schema: Schema, first: JoinableChunk): CommitGroup<AppendedRows> {
   const { limits } = parts;
   const chunks: [JoinableChunk, ...JoinableChunk[]] = [first];
@@ -94,7 +94,7 @@ async function prepareAppend<Outcome>(
     storedRows: rows,
     expected: outcome,
     async commit() {
-      // Nothing to add is no commit: the engine would refuse it, or commit a version.
+      // Without rows, commit nothing: the engine would refuse, or commit an empty version.
       if (rows === 0) return { version: await table.version(), outcome };
       const { version } = await storeRows(async () => addRows(table.native, whole?.file ?? toFile(), tableSchema));
       table.moved(version);
@@ -104,14 +104,14 @@ async function prepareAppend<Outcome>(
 }
 
 export interface LongAppendData {
-  /** More than one when the rows came in several streams. */
+  /** Several if the rows arrived in several streams. */
   readonly schemas: readonly Schema[];
   readonly source: ChunkSource;
-  /** All rows that are there go first; columns and indexes stay. */
+  /** Deletes all existing rows first; columns and indexes stay. */
   readonly replacesRows?: boolean;
 }
 
-/** Adds the rows of a stream of many chunks, one commit for each. */
+/** Appends a stream of many chunks, one commit each. */
 export function planLongAppend(
   parts: EngineParts,
   target: WriteTarget,
@@ -157,7 +157,7 @@ export function planLongAppend(
         });
         const after = await count(opened);
         const stored = after.rows - kept;
-        // With a commit of another process in between, the difference proves nothing.
+        // If another process committed in between, the difference proves nothing.
         const isComparable = after.version === before.version + commits;
         if (isComparable && stored !== rows) throw new RowsMissing({ stored, rows, version });
         return { version, outcome: { rows } };

@@ -18,15 +18,15 @@ import { planChange } from './commit-plan.ts';
 import type { CommitPlan } from './commit-plan.ts';
 import { isInsideList, isShortened } from './schema-fit.ts';
 
-/** A column to add, with its values for existing rows: calculated, or null. */
+/** A column to add, with calculated values or nulls for existing rows. */
 export type NewColumn =
   | { readonly kind: 'calculated'; readonly name: string; readonly expression: GuardedSql }
   | { readonly kind: 'null'; readonly name: string; readonly type: DataType };
 
-/** A column that is null in the rows that are there, and computed in all that are written later. */
+/** A column that is null in existing rows, and computed in all rows written later. */
 export interface NewComputedColumn {
   readonly name: string;
-  /** As its writer gave it, which is stored. */
+  /** As the writer sent it; this text is stored. */
   readonly text: string;
   readonly expression: GuardedSql;
 }
@@ -41,7 +41,7 @@ export interface ColumnAlteration {
   readonly nullable: boolean | undefined;
 }
 
-// Each plan changes all that it was asked to, or nothing. Checks refuse what the engine would do silently, or panic at.
+// Each plan applies the whole request or nothing. Its checks refuse what the engine would do silently or panic at.
 
 export function planAddColumns(columns: readonly NewColumn[], columnsMax: number): CommitPlan<object> {
   return planChange(['merge'], async (table) => {
@@ -67,7 +67,7 @@ export function planAddComputedColumns(
     const types = native.query();
     types.select(columns.map(({ name }, index): [string, string] => [name, expressions[index] ?? '']));
     const inferred = await engineCall(async () => types.outputSchema()).catch((error: unknown) => {
-      // It reads nothing, or a column that the table lacks.
+      // The definition reads no column, or one that the table lacks.
       const isUnknown = error instanceof ServiceError && error.kind === 'TableColumnNotFound';
       throw isConstant && !isUnknown ? readsNothing() : error;
     });
@@ -82,7 +82,7 @@ function readsNothing(): ServiceError {
   return invalidInput('A computed column must read at least one column of the table.', hint);
 }
 
-/** The types that the engine gives to the expressions, as columns that may be null and know their definitions. */
+/** The types that the engine infers for the expressions, as nullable columns with their definitions. */
 async function toComputedSchema(scratch: Scratch, inferred: Buffer, columns: readonly NewComputedColumn[]) {
   const { fields } = readFileSchema(inferred);
   const json = fields.find(({ metadata }) => metadata.has(EXTENSION_NAME_KEY));
@@ -217,12 +217,12 @@ function checkDrops(paths: readonly FieldPath[], schema: Schema): void {
   }
 }
 
-/** Of a column that is computed, or that others are computed from. */
+/** Refuses a computed column, and an input of computed columns. */
 export function refuseTypeChange(schema: Schema, path: FieldPath): void {
   refuseComputedChange(schema, { path, rename: undefined, typeJson: '', nullable: undefined });
 }
 
-/** A definition names its inputs, and depends on their types; the engine forgets it when its own column gets another type. */
+/** A definition names its inputs and depends on their types; the engine drops it if its column gets another type. */
 function refuseComputedChange(
   schema: Schema,
   { path, rename, typeJson, nullable }: Omit<ColumnAlteration, 'type'>,
@@ -245,7 +245,7 @@ function isInput(path: FieldPath, reader: string): ServiceError {
   );
 }
 
-/** Compares the names of all siblings as they will be. */
+/** Compares the names of all siblings after the change. */
 function refuseSameNames(schema: Schema, path: FieldPath, renamed: ReadonlyMap<string, string>): void {
   const name = renamed.get(formatFieldPath(path));
   if (name === undefined) return;
@@ -255,7 +255,7 @@ function refuseSameNames(schema: Schema, path: FieldPath, renamed: ReadonlyMap<s
   if (names.filter((each) => each === name).length > 1) throw columnExists(beside(path, name));
 }
 
-/** Neither the item of a list nor a field inside it can be changed by itself. */
+/** Neither the item of a list nor a field inside it can be changed separately. */
 function requireOutsideLists(schema: Schema, path: FieldPath): void {
   requireField(schema, path);
   if (!isInsideList(schema, path)) return;
@@ -267,7 +267,7 @@ function siblingsOf(schema: Schema, path: FieldPath): readonly Field[] {
   return childFields(requireField(schema, pathTo(path, path.length - 1)).type);
 }
 
-/** The first names of a path; at least one. */
+/** The first `length` names of a path; at least one. */
 function pathTo(path: FieldPath, length: number): FieldPath {
   return [path[0], ...path.slice(1, length)];
 }

@@ -6,37 +6,37 @@ import type { OpenTable } from '../tables/table-handle.ts';
 export interface Committed<Outcome> {
   readonly version: number;
   readonly outcome: Outcome;
-  /** The commit was made, and must be undone. */
+  /** The commit was made, but must be undone. */
   readonly fault?: ServiceError | undefined;
 }
 
-/** One commit, checked against the table as it is now. */
+/** One commit, checked against the current table. */
 export interface PreparedCommit<Outcome> {
-  /** Rows that it will add, when known: they identify its commit among others. */
+  /** Rows that it will add, if known: they help to identify its commit. */
   readonly addedRows?: number | undefined;
-  /** Identifies its commit for certain, where the transaction is known before the commit. */
+  /** Identifies its commit uniquely, if the transaction id is known before the commit. */
   readonly transactionId?: string;
   /** The outcome, when it is known before the commit. */
   readonly expected?: Outcome | undefined;
-  /** Rows that the commit must have stored: with fewer, a batch was malformed. */
+  /** Rows that the commit must store; fewer mean that a batch was malformed. */
   readonly storedRows?: number;
-  /** One commit of the engine. A refusal has changed nothing; after any other failure it may have been committed. */
+  /** Makes one engine commit. A refusal has changed nothing; after any other failure it may have been committed. */
   commit(): Promise<Committed<Outcome>>;
 }
 
-/** A write that is one commit. Nothing happens before the table's write queue comes to it. */
+/** A write that is one commit. It does nothing before its turn in the table's write queue. */
 export interface CommitPlan<Outcome> {
-  /** The kinds of commit that the engine may store. */
+  /** The possible kinds of its commit. */
   readonly kinds: readonly CommitKind[];
-  /** Creates missing data: the table then has version 0 and nothing else. */
+  /** Can create missing data: the table then has version 0 and nothing else. */
   readonly mayBeMissing?: true;
-  /** Refuses what cannot be done to the table as it is now. Changes nothing. */
+  /** Refuses what cannot be done to the current table. Changes nothing. */
   prepare(table: OpenTable): Promise<PreparedCommit<Outcome>>;
-  /** Starts a group with this plan; `undefined` when it cannot share a commit. */
+  /** Starts a group with this plan; `undefined` if it cannot share a commit. */
   startGroup?(table: OpenTable): Promise<CommitGroup<Outcome> | undefined>;
 }
 
-/** A commit that changes something other than rows, and has no outcome but its version. */
+/** A commit that changes no rows, and whose only outcome is its version. */
 export function planChange(
   kinds: readonly CommitKind[],
   prepare: (table: OpenTable) => Promise<() => Promise<Pick<Committed<object>, 'version'>>>,
@@ -60,18 +60,21 @@ export function planChange(
 /** Plans that share one commit, each with the outcome of a separate commit. */
 export interface CommitGroup<Outcome> {
   readonly membersMax: number;
-  /** Whether the plan now belongs to the group; nothing changes when it does not. */
+  /** Whether the plan was added to the group; otherwise the group is unchanged. */
   add(plan: CommitPlan<unknown>): boolean;
-  /** The outcomes are in the order of the plans. `undefined` when they cannot share a commit on the table as it is now. */
+  /** The outcomes are in the order of the plans. `undefined` if they cannot share a commit on the current table. */
   prepare(table: OpenTable): Promise<PreparedCommit<readonly Outcome[]> | undefined>;
 }
 
-/** A write of several commits, one for each chunk of its data. The pipeline hides them from readers, and undoes them. */
+/**
+ * A write of several commits, one for each chunk of its data. The pipeline hides them from readers and undoes them on
+ * failure.
+ */
 export interface MultiCommitPlan<Outcome> {
-  /** Refuses what cannot be done; returns the version that the write follows. Changes nothing. */
+  /** Refuses what cannot be done, and returns the version that the write follows. Changes nothing. */
   prepare(): Promise<{
     readonly baseVersion: number;
-    /** Of the first commit, where it is known: without that commit there is nothing to undo. */
+    /** The id of the first commit, if known: without that commit there is nothing to undo. */
     readonly transactionId?: string | undefined;
   }>;
   write(): Promise<Committed<Outcome>>;

@@ -5,7 +5,7 @@ import type { EngineParts } from '../parts.ts';
 import { readVersion } from '../tables/table-handle.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
 
-/** Commits of one write, each of which must directly follow the one before. */
+/** The commits of one write, each of which must directly follow the previous one. */
 export class CommitSequence {
   readonly native: NativeTable;
   readonly baseVersion: number;
@@ -27,7 +27,7 @@ export class CommitSequence {
     }
   }
 
-  /** A commit of another program in between may have changed values that were read already. */
+  /** Refuses if another program committed in between: it may have changed values that were already read. */
   async commit<Made extends { readonly version: number }>(call: () => Promise<Made>): Promise<Made> {
     const made = await engineCall(call);
     this.version += 1;

@@ -33,21 +33,21 @@ import { SubmittedPlan } from './submitted.ts';
 import { holdsLists, planVectorsFromLists } from './vectors-from-lists.ts';
 import type { VectorConversion } from './vectors-from-lists.ts';
 
-/** The kinds of commits. A plan does nothing before the table's write queue comes to it. */
+/** One plan for each kind of commit. A plan does nothing before its turn in the table's write queue. */
 export function createCommitsEngine(parts: EngineParts) {
   return {
     append: (data: AppendData) => new AppendPlan(parts, data),
     longAppend: (target: WriteTarget, data: LongAppendData) => planLongAppend(parts, target, data),
     update: (target: WriteTarget, request: UpdateRequest) => new UpdatePlan(parts, target, request),
-    /** Whether this is why an update was refused: columns are computed from what it changes. */
+    /** Whether an update was refused because computed columns depend on what it changes. */
     needsTwoCommits: (error: ServiceError) => error instanceof NeedsTwoCommits,
     recomputingUpdate: (target: WriteTarget, request: UpdateRequest) => planRecomputingUpdate(parts, target, request),
     fillComputed: (request: FillRequest) => planFill(parts, request),
-    /** For an update whose expressions read what it sets; `undefined` for others. */
+    /** For an update whose expressions read columns that it sets; `undefined` for others. */
     crossedUpdate: (target: WriteTarget, request: UpdateRequest) => planCrossedUpdate(parts, target, request),
     delete: planDelete,
     merge: (source: MergeSource, request: MergeRequest) => planMerge(parts, source, request),
-    /** Of rows that make a new table. */
+    /** For rows that create a table. */
     checkMergeKeys: (on: MergeRequest['on'], schema: Schema): void => void requireKeys(on, schema, schema),
     overwrite: (data: OverwriteData) => planOverwrite(parts, data),
     longOverwrite: (data: LongOverwriteData) => planLongOverwrite(parts, data),
@@ -55,7 +55,7 @@ export function createCommitsEngine(parts: EngineParts) {
     addComputedColumns: (columns: readonly NewComputedColumn[], columnsMax: number) =>
       planAddComputedColumns(parts, columns, columnsMax),
     alterColumns: planAlterColumns,
-    /** Whether a column holds lists, which become vectors in several commits. */
+    /** Whether a column contains lists; converting them to vectors takes several commits. */
     holdsLists: async (target: WriteTarget, column: string) => holdsLists(parts, target, column),
     vectorsFromLists: (target: WriteTarget, conversion: VectorConversion) =>
       planVectorsFromLists(parts, target, conversion),
@@ -66,13 +66,13 @@ export function createCommitsEngine(parts: EngineParts) {
     /** Commits the contents of an earlier version again. */
     restore: (target: WriteTarget, version: number) => planRestore(parts, target, version),
     dropIndex: planDropIndex,
-    /** The manifest of an external writer. */
+    /** Commits the manifest of an external writer. */
     submitted: (target: WriteTarget, submission: Omit<Submission, 'branch' | 'bytesMax'>) =>
       new SubmittedPlan(parts, target, submission),
   };
 }
 
-/** The engine commits a version even when no row matches. */
+/** The engine commits a version even if no row matches. */
 function planDelete(predicate: GuardedSql): CommitPlan<{ readonly rowsDeleted: number }> {
   return {
     kinds: ['delete'],
@@ -89,10 +89,10 @@ function planDelete(predicate: GuardedSql): CommitPlan<{ readonly rowsDeleted: n
   };
 }
 
-/** What the latest version has, and the restored one has not. */
+/** What the latest version has and the restored one lacks. */
 interface RestoreLosses {
   readonly columns: readonly string[];
-  /** `undefined`: not all indexes could be read. */
+  /** `undefined` if some indexes could not be read. */
   readonly indexes: readonly string[] | undefined;
 }
 
@@ -108,7 +108,7 @@ function planRestore({ tables, limits }: EngineParts, target: WriteTarget, versi
       return {
         expected: losses,
         async commit() {
-          // After a conflict an exact one begins again from the newest version, if this process still owns the table.
+          // An exact restore retries a conflict from the newest version, if this process still owns the table.
           const restored = await engineCall(async () => retryConflicts(isExact ? 1 : limits.writeAttemptsMax, restore));
           table.forget();
           return { version: restored, outcome: losses };

@@ -17,7 +17,7 @@ import type { MergeSource } from '../workarounds/merge-index.ts';
 import type { CommitPlan, Committed } from './commit-plan.ts';
 import { isEncodedOtherwise, requireFit, requireKnown } from './schema-fit.ts';
 
-/** What to do with matching rows, with new rows, and with rows of the table that the source lacks. */
+/** What to do with matching rows, new rows, and rows of the table that the source lacks. */
 export interface MergeRequest {
   readonly on: readonly FieldPath[];
   readonly updateMatched: boolean;
@@ -25,10 +25,10 @@ export interface MergeRequest {
   readonly updateFilter: GuardedSql | undefined;
   readonly insertNew: boolean;
   readonly deleteOthers: boolean;
-  /** On rows of the table only. */
+  /** Applies to rows of the table only. */
   readonly deleteFilter: GuardedSql | undefined;
   readonly useIndex: boolean;
-  /** On the clock of `performance.now()`: nothing is started after it. */
+  /** On the clock of `performance.now()`: nothing starts after it. */
   readonly deadline: number | undefined;
 }
 
@@ -41,8 +41,8 @@ export interface MergeCounts {
 }
 
 /**
- * Must run in the table's write queue: concurrent merges can insert one new key twice. The source is one chunk, because the
- * engine takes it as a whole.
+ * Must run in the table's write queue: concurrent merges can insert the same new key twice. The source is one chunk,
+ * because the engine needs it as a whole.
  */
 export function planMerge(parts: EngineParts, given: MergeSource, request: MergeRequest): CommitPlan<MergeCounts> {
   return {
@@ -74,13 +74,13 @@ interface MergedRows {
   readonly request: MergeRequest;
 }
 
-/** The computed columns that the merge writes. Rows that match keep the others, because none of their inputs changes. */
+/** The computed columns that the merge writes. Matching rows keep the others, whose inputs do not change. */
 function findMerged(computed: readonly ComputedColumn[], { given, keys, request }: MergedRows) {
   refuseGiven(given, computed);
   const names = new Set(given.fields.map(({ name }) => name));
   const keyNames = new Set(keys.map(({ name }) => name));
   return computed.filter(({ field, inputs }) => {
-    // New rows are null where a column is missing.
+    // New rows are null in missing columns.
     if (!request.updateMatched) return request.insertNew;
     const isChanged = [...inputs].some((name) => names.has(name) && !keyNames.has(name));
     if (!isChanged && !request.insertNew) return false;
@@ -105,7 +105,7 @@ async function toStored(
   return { schema: whole.schema, chunk: { ...chunk, file: whole.file } };
 }
 
-/** The engine matches on top-level columns only, and on columns of the same name in the source. */
+/** The engine matches only on top-level columns, which must have the same name in the source. */
 export function requireKeys(on: readonly FieldPath[], table: Schema, source: Schema): readonly Field[] {
   return on.map((path) => {
     const field = requireField(table, path);
@@ -116,7 +116,7 @@ export function requireKeys(on: readonly FieldPath[], table: Schema, source: Sch
     if (field.name.includes('"')) {
       throw invalidInput(`Rows cannot be matched on the column ${name}, which has a quote in its name.`);
     }
-    // The engine compares the binary form of the table with the text of the rows, so no row would match.
+    // The engine would compare the table's binary form with text, so no row would match.
     if (holdsJson(field)) {
       throw invalidInput(
         `Rows cannot be matched on the column ${name}, which contains JSON.`,

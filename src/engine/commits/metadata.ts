@@ -19,7 +19,7 @@ export interface FieldMetadataEntry {
 
 type Metadata = Readonly<Record<string, string>>;
 
-/** Applies all entries in order, or none. The outcome has the metadata of each field, by canonical path. */
+/** Applies all entries in order, or none. The outcome is the metadata of each field, by canonical path. */
 export function planFieldMetadata(
   entries: readonly FieldMetadataEntry[],
 ): CommitPlan<{ readonly fields: ReadonlyMap<string, Metadata> }> {
@@ -37,7 +37,7 @@ export function planFieldMetadata(
         async commit() {
           const { version } = await engineCall(async () => table.native.updateFieldMetadata(updates));
           table.forget();
-          // The commit is made: a failure to read it back must not become an error.
+          // The commit succeeded: a failure to read it back must not fail the request.
           const schema = await readSchema(table.native).catch(() => undefined);
           const fields = [...wanted].map(([canonical, { path, metadata }]) => {
             const field = schema === undefined ? undefined : resolveField(schema, path);
@@ -55,7 +55,7 @@ interface WantedMetadata {
   readonly metadata: Map<string, string>;
 }
 
-/** By canonical path, one whole map for each field: given several entries for a field, the engine loses keys. */
+/** One complete map for each field, by canonical path: given several entries for a field, the engine loses keys. */
 function applyEntries(entries: readonly FieldMetadataEntry[], schema: Schema): Map<string, WantedMetadata> {
   const wanted = new Map<string, WantedMetadata>();
   for (const entry of entries) {
@@ -68,7 +68,7 @@ function applyEntries(entries: readonly FieldMetadataEntry[], schema: Schema): M
   return wanted;
 }
 
-/** Callers cannot set reserved keys, so a replacement keeps them: without them the column loses its type. */
+/** Callers cannot set reserved keys, so a replacement keeps them; without them the column would lose its type. */
 function applyEntry(metadata: Map<string, string>, entry: FieldMetadataEntry): void {
   if (entry.replace) {
     for (const key of metadata.keys()) if (!isReservedKey(key)) metadata.delete(key);
@@ -81,14 +81,14 @@ function applyEntry(metadata: Map<string, string>, entry: FieldMetadataEntry): v
 
 /**
  * Replaces the metadata of the schema. The engine can only add keys, so the service writes the manifest itself, as the
- * version right after the base or not at all. Keys of the storage format, which callers cannot set, stay.
+ * version right after the base, or not at all. Keys of the storage format, which callers cannot set, are kept.
  */
 export function planSchemaMetadata(
   { storages }: EngineParts,
   { location, branch }: WriteTarget,
   metadata: Metadata,
 ): CommitPlan<{ readonly metadata: Metadata }> {
-  // The same for every attempt: the journal has the first one's.
+  // The same for every attempt, because the journal contains the first one's.
   const transactionId = randomUUID();
   return {
     kinds: ['config'],

@@ -14,16 +14,16 @@ import type { CommitPlan, Committed, MultiCommitPlan } from './commit-plan.ts';
 import { requireFit } from './schema-fit.ts';
 
 export interface OverwriteData extends TableData {
-  /** The main branch when absent. */
+  /** The main branch if absent. */
   readonly branch?: string | undefined;
 }
 
 export interface LongOverwriteData extends OverwriteData {
-  /** Of the streams after the first, when the rows came in several. */
+  /** The schemas of later streams, if the rows arrived in several. */
   readonly laterSchemas?: readonly Schema[];
 }
 
-/** Replaces rows and schema by those of one chunk. */
+/** Replaces rows and schema with those of one chunk. */
 export function planOverwrite(parts: EngineParts, data: OverwriteData): CommitPlan<AppendedRows> {
   const rows = data.source.pulled.reduce((sum, chunk) => sum + chunk.rows, 0);
   return {
@@ -36,7 +36,7 @@ export function planOverwrite(parts: EngineParts, data: OverwriteData): CommitPl
         expected: { rows },
         async commit() {
           try {
-            // Version 0 is a name without data: the table is created.
+            // Version 0 is a name without data, so create the table.
             if (base === 0) return toCommitted(await createTable(parts.connections, data));
             return toCommitted(await overwriteChunk(parts, data));
           } catch (error) {
@@ -77,9 +77,9 @@ async function overwrite(
 }
 
 /**
- * Replaces rows and schema by those of a long stream. The first commit is the service's own: a version without rows, right
- * after the base or not at all. Then come appends, which a fence stops too. The engine's overwrite would pass one, and show
- * a part of the stream.
+ * Replaces rows and schema with those of a long stream. The service itself commits the first version, which has no
+ * rows, right after the base or not at all. The rest are appends, which a fence stops too. An overwrite by the engine
+ * would pass a fence and expose a part of the stream.
  */
 export function planLongOverwrite(parts: EngineParts, data: LongOverwriteData): MultiCommitPlan<AppendedRows> {
   const { location, branch } = data;
@@ -100,7 +100,7 @@ export function planLongOverwrite(parts: EngineParts, data: LongOverwriteData): 
 }
 
 interface BegunVersion {
-  /** The version that it follows. */
+  /** The version that the write follows. */
   readonly base: number;
   readonly transactionId: string;
 }
@@ -118,7 +118,7 @@ async function beginVersion(
   const version = await commitEmpty(parts, data, file, begun);
   const native = await parts.tables.openPrivate({ location, branch });
   try {
-    // What was committed since may have undone it.
+    // A later commit may have undone it.
     if ((await readVersion(native)) !== version) throw versionConflict(version);
     if (batches > 0) await engineCall(async () => native.add(file, 'append'));
     return native;
@@ -128,7 +128,7 @@ async function beginVersion(
   }
 }
 
-/** Gives its version. Compactions and indexes that were faster may come before it. */
+/** Returns its version. Concurrent compactions and indexes may be committed before it. */
 async function commitEmpty(
   { storages, stagedSchemas, limits }: EngineParts,
   data: OverwriteData,

@@ -46,7 +46,7 @@ export async function addRows(
   }
 }
 
-/** The engine does not say which value it could not convert: it is in one of these columns. `undefined`: in none. */
+/** Names the columns that may contain the value that the engine could not convert; `undefined` if there are none. */
 function findMisfit(rows: Schema, table: Schema, cause: unknown): ServiceError | undefined {
   const byName = new Map(table.fields.map(({ name, type }) => [name, describeType(type)]));
   const converted = rows.fields.flatMap(({ name, type }) => {
@@ -59,12 +59,12 @@ function findMisfit(rows: Schema, table: Schema, cause: unknown): ServiceError |
   return new ServiceError('TableSchemaValidationError', message, { hint, cause });
 }
 
-/** More columns would only make the message longer. */
+/** Naming more columns would only make the message longer. */
 const NAMED_MAX = 20;
 
 /**
- * Whether rows have the values of the table's types, but some in another encoding: with or without a dictionary, with
- * offsets of another size, or JSON as plain text.
+ * Whether rows have the table's types, but some in another encoding: with or without a dictionary, with another offset
+ * size, or JSON as plain text.
  */
 export function isEncodedOtherwise(rows: Schema, table: Schema): boolean {
   const wanted = new Map(table.fields.map((field) => [field.name, field]));
@@ -90,7 +90,7 @@ function plainText(field: Field): string {
   });
 }
 
-/** What a field has besides its type. */
+/** Properties of a field apart from its type. */
 const NOTES: ReadonlySet<string> = new Set(['metadata', 'nullable']);
 
 function isJsonField(value: unknown): value is Field {
@@ -123,7 +123,7 @@ function requireType(given: DataType, wanted: DataType, path: FieldPath): void {
   }
 }
 
-/** The fields inside a list or a map, which are matched by position: their names do not matter. */
+/** The fields inside a list or map, which are matched by position: their names do not matter. */
 function itemsOf(type: DataType): readonly Field[] {
   return type.kind === 'map' ? childFields(type.entries.type) : childFields(type);
 }
@@ -146,12 +146,12 @@ function isConvertible(given: DataType, wanted: DataType): boolean {
   );
 }
 
-/** The engine would truncate the fractions of these numbers. */
+/** Whether the type has fractions, which the engine would truncate. */
 export function hasFractions(type: DataType): boolean {
   return type.kind === 'float' || (type.kind === 'decimal' && type.scale > 0);
 }
 
-/** The engine would round these decimals, and dates of 32 bits would begin again at their other end. */
+/** Whether values lose precision: the engine would round these decimals, and 32-bit dates would overflow. */
 export function isShortened(given: DataType, wanted: DataType): boolean {
   if (given.kind === 'decimal' && wanted.kind === 'decimal') return wanted.scale < given.scale;
   return given.kind === 'date' && wanted.kind === 'date' && given.unit === 'ms' && wanted.unit === 'day';
@@ -167,7 +167,7 @@ function unfit(message: string, hint?: string): ServiceError {
   return new ServiceError('TableSchemaValidationError', message, { hint });
 }
 
-/** Whether the field, or a struct around it, is the item of a list. */
+/** Whether the field, or a struct that contains it, is the item of a list. */
 export function isInsideList(schema: Schema, path: FieldPath): boolean {
   return path.slice(1).some((_, index) => {
     const outer: FieldPath = [path[0], ...path.slice(1, index + 1)];

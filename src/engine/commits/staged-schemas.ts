@@ -7,7 +7,7 @@ import type { NativeEngine } from '../native/native.ts';
 const TABLE = 'schema';
 const CACHE_BYTES = 1024 * 1024;
 
-/** Lets the engine translate the schema of an Arrow file: it writes a table without rows to a local folder. */
+/** Lets the engine translate the schema of an Arrow file, by writing a table without rows to a local folder. */
 export class StagedSchemas {
   readonly #native: NativeEngine;
   readonly #folder: string;
@@ -18,9 +18,9 @@ export class StagedSchemas {
     this.#folder = folder;
   }
 
-  /** Gives the manifest of that table. */
+  /** Returns the manifest of that table. */
   async write(file: Buffer, storageOptions: Readonly<Record<string, string>>): Promise<Buffer> {
-    // What a killed process has left.
+    // Removes what a killed process left.
     this.#cleared ??= rm(this.#folder, { recursive: true, force: true });
     await this.#cleared.catch((error: unknown) => {
       this.#cleared = undefined;

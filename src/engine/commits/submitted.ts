@@ -8,7 +8,7 @@ import type { EngineParts } from '../parts.ts';
 import type { OpenTable, WriteTarget } from '../tables/table-handle.ts';
 import type { CommitPlan, PreparedCommit } from './commit-plan.ts';
 
-/** The version that a submitted manifest has become. */
+/** The version that a submitted manifest became. */
 export interface PublishedManifest {
   readonly version: number;
   readonly path: string;
@@ -18,8 +18,8 @@ export interface PublishedManifest {
 }
 
 /**
- * Commits the manifest of an external writer, who has written all files of the version. Everything that takes long, and
- * that does not depend on the table's turn, happens in `check`, before the write is enqueued.
+ * Commits the manifest of an external writer, who has already written all files of the version. `check` does all slow
+ * work that does not need the write queue, before the write is enqueued.
  */
 export class SubmittedPlan implements CommitPlan<PublishedManifest> {
   readonly mayBeMissing = true;
@@ -34,7 +34,7 @@ export class SubmittedPlan implements CommitPlan<PublishedManifest> {
     this.#submission = { ...submission, branch: target.branch, bytesMax: parts.limits.manifestBytesMax };
   }
 
-  /** Reads the manifest, once, and refuses what must never become a version. */
+  /** Reads the manifest once, and refuses what must never become a version. */
   async check(): Promise<void> {
     const { storages, trials } = this.#parts;
     const { location } = this.#target;
@@ -72,7 +72,7 @@ export class SubmittedPlan implements CommitPlan<PublishedManifest> {
     };
   }
 
-  /** The commit alone: the staged file stays. */
+  /** Only commits; the staged file stays. */
   async publish(): Promise<PublishedManifest> {
     const { path, content } = this.manifest;
     const { version } = this.#submission;
@@ -81,13 +81,13 @@ export class SubmittedPlan implements CommitPlan<PublishedManifest> {
     return { version, path, bytes: content.length, ...created };
   }
 
-  /** Removes the staged file. One that is left harms nothing. */
+  /** Removes the staged file. A leftover file is harmless. */
   async discard(): Promise<void> {
     await this.manifest.discard().catch(() => {});
   }
 }
 
-/** A branch that has no version yet begins at the one that it forks from. */
+/** A branch without versions begins at the version that it forks from. */
 function requireNext(base: number, version: number, { branch = MAIN_BRANCH }: WriteTarget): void {
   if (base === 0 && branch !== MAIN_BRANCH) return;
   if (version <= base) throw versionExists(version);

@@ -13,20 +13,20 @@ import { CommitSequence } from './commit-sequence.ts';
 import { hasFractions } from './schema-fit.ts';
 
 export interface VectorConversion {
-  /** A column at the top. */
+  /** A top-level column. */
   readonly column: string;
   readonly type: Extract<DataType, { readonly kind: 'fixed-size-list' }>;
 }
 
 export async function holdsLists({ tables }: EngineParts, target: WriteTarget, column: string): Promise<boolean> {
-  // What is wrong with a table that cannot be opened is found again, and told, by the write itself.
+  // A table that cannot be opened is reported by the write itself.
   const schema = await tables.use(target, async (table) => table.schema()).catch(() => undefined);
   return schema?.fields.some(({ name, type }) => name === column && type.kind === 'list') === true;
 }
 
 /**
- * Lists become vectors: a column of vectors is calculated from them, the lists are dropped, and the new column takes their
- * name and metadata. The pipeline makes these commits visible together. The column is then the last one of the table.
+ * Converts lists to vectors: calculates a vector column from the lists, drops the lists, and gives the new column their
+ * name and metadata. The pipeline makes these commits visible together. The column becomes the last one of the table.
  */
 export function planVectorsFromLists(
   parts: EngineParts,
@@ -67,7 +67,7 @@ function toVectorSql({ column, type }: VectorConversion): string {
   return `arrow_cast(${sqlFieldReference([column])}, ${sqlString(text)})`;
 }
 
-/** Refuses before anything is written: the engine would make a vector of another length null. */
+/** Checks lengths before anything is written: the engine would turn a vector of another length into null. */
 async function requireLengths(
   { native }: CommitSequence,
   schema: Schema,

@@ -11,15 +11,15 @@ import type { OpenTable } from '../tables/table-handle.ts';
 import { toTypedValue } from '../updates/assignments.ts';
 import type { ComputedColumn } from './definitions.ts';
 
-/** Rows on their way into a table, as one Arrow file. */
+/** Rows to be written to a table, as one Arrow file. */
 export interface IncomingRows {
   readonly schema: Schema;
   readonly file: Buffer;
 }
 
 /**
- * The same rows with computed columns, in the order of the table's columns. They pass through a table in memory with the
- * schema of the real one: so inputs that were left out are null, and values are converted exactly as when they are stored.
+ * Adds computed columns to the rows, in the order of the table's columns. The rows pass through an in-memory table with
+ * the schema of the real one, so omitted inputs are null, and values are converted exactly as when they are stored.
  */
 export async function addComputed(
   { scratch }: Pick<EngineParts, 'scratch'>,

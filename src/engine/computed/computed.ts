@@ -9,15 +9,15 @@ import type { FillRequest } from './fill.ts';
 
 type OpenRows = Pick<FillRequest, 'column' | 'where'>;
 
-/** Facts about computed columns; what writes them is in the commits. */
+/** Reads facts about computed columns; `commits/` writes them. */
 export function createComputedEngine(parts: EngineParts) {
   const { tables } = parts;
   return {
-    /** Refuses a backfill that cannot be done. */
+    /** Refuses a backfill that is not possible. */
     async check(target: WriteTarget, rows: OpenRows): Promise<void> {
       await tables.use(target, async (table) => planOpenRows(parts, table, rows));
     },
-    /** How many rows a backfill has to fill, in the version as it is now, and how many bytes that adds at least. */
+    /** How many rows a backfill must fill in the latest version, and the minimum number of bytes that this adds. */
     async countOpen(target: WriteTarget, rows: OpenRows) {
       return tables.use(target, async (table) => {
         const predicate = await planOpenRows(parts, table, rows);
@@ -29,7 +29,7 @@ export function createComputedEngine(parts: EngineParts) {
   };
 }
 
-/** Of one value. The length of texts and lists is not known before they are computed. */
+/** The minimum size of one value. The length of texts and lists is not known before they are computed. */
 function leastBytes(type: DataType): number {
   switch (type.kind) {
     case 'bool':

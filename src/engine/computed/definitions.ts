@@ -12,7 +12,7 @@ import { useExactNames } from '../workarounds/exact-names.ts';
 import type { EngineParts } from '../parts.ts';
 import { findReferences } from './references.ts';
 
-/** A column whose values follow from the other columns of the row. */
+/** A column that is computed from other columns of the row. */
 export interface ComputedColumn {
   readonly field: Field;
   readonly expression: GuardedSql;
@@ -20,7 +20,10 @@ export interface ComputedColumn {
   readonly inputs: ReadonlySet<string>;
 }
 
-/** Of a table as it is now. Definitions are checked at each use: programs beside the service can change them. */
+/**
+ * The computed columns of the current table. Definitions are checked at each use, because other programs can change
+ * them.
+ */
 export function findComputed(schema: Schema, limits: SqlLimits): readonly ComputedColumn[] {
   return schema.fields.flatMap((field) => {
     const text = computedText(field);
@@ -28,7 +31,7 @@ export function findComputed(schema: Schema, limits: SqlLimits): readonly Comput
   });
 }
 
-/** Without a check of the text, for refusals that must also work when it cannot be used. */
+/** Does not check definitions, for refusals that must also work if a definition is unusable. */
 export function findReaders(schema: Schema, column: string): readonly string[] {
   const readers = schema.fields.filter((field) => {
     const text = computedText(field);
@@ -37,7 +40,7 @@ export function findReaders(schema: Schema, column: string): readonly string[] {
   return readers.map(({ name }) => name);
 }
 
-/** Refuses rows that do not fit the table, or have values for its computed columns, which are returned. */
+/** Refuses rows that do not fit the table, or that have values for its computed columns, which it returns. */
 export function requireRowsFit(
   { sqlLimits }: Pick<EngineParts, 'sqlLimits'>,
   rows: Schema,
@@ -60,7 +63,7 @@ export function isComputed(name: string, hint: string): ServiceError {
   return invalidInput(`The column ${quotePath([name])} is computed from other columns and cannot be written.`, hint);
 }
 
-/** Checks a new definition, or one that is stored, and gives the columns that it reads. */
+/** Checks a new or stored definition, and returns the columns that it reads. */
 export function checkDefinition(expression: GuardedSql, schema: Schema): ReadonlySet<string> {
   const volatile = findVolatile(expression);
   if (volatile !== undefined) {
@@ -106,7 +109,7 @@ function readDefinition(field: Field, text: string, schema: Schema, limits: SqlL
   }
 }
 
-/** A text that is no SQL reads nothing. */
+/** A text that is not SQL reads nothing. */
 function mayRead(text: string, schema: Schema, column: string): boolean {
   try {
     return findReferences(text, schema).some((reference) => reference.column === column);

@@ -15,26 +15,26 @@ import { keepNullStructs } from '../workarounds/filtered-scans.ts';
 import { findComputed } from './definitions.ts';
 import type { ComputedColumn } from './definitions.ts';
 
-/** A step of a backfill. */
+/** One step of a backfill. */
 export interface FillRequest {
   readonly column: string;
-  /** Only rows that it is true for. */
+  /** Restricts the step to rows that match. */
   readonly where: GuardedSql | undefined;
-  /** Rows before this address are known to be filled. */
+  /** Rows before this address are already filled. */
   readonly fromAddress: bigint;
-  /** How much the rows of one step may take, about. */
+  /** The approximate size of the rows of one step. */
   readonly bytesMax: number;
 }
 
 export interface FilledRows {
   readonly rowsFilled: number;
-  /** Where the next step goes on; `undefined`: there is nothing left behind `fromAddress`. */
+  /** Where the next step continues; `undefined` if nothing is left after `fromAddress`. */
   readonly nextAddress: string | undefined;
 }
 
 /**
- * Computes the column in some of the rows where it is null and its definition gives a value: those are the rows that were
- * there before the column. Every other writer computes it, so what one step has filled stays right.
+ * Computes the column in some of the rows where it is null and its definition has a value: rows that existed before the
+ * column. All other writes compute it themselves, so filled rows stay correct.
  */
 export function planFill(parts: EngineParts, request: FillRequest): CommitPlan<FilledRows> {
   return {
@@ -63,7 +63,7 @@ export function planFill(parts: EngineParts, request: FillRequest): CommitPlan<F
   };
 }
 
-/** Refuses a column that is not computed, and a condition that the engine cannot plan; gives what is to be filled. */
+/** Refuses a column that is not computed, and a condition that the engine cannot plan; returns what is to be filled. */
 export async function planOpenRows(
   parts: EngineParts,
   table: OpenTable,
@@ -101,7 +101,7 @@ interface AddressRange {
   readonly last: bigint;
 }
 
-/** Within a fragment a scan gives rows in the order of their addresses; fragments that were merged may come earlier. */
+/** Within a fragment, a scan returns rows in address order; merged fragments may come earlier. */
 function widen(range: AddressRange | undefined, addresses: readonly bigint[]): AddressRange | undefined {
   return addresses.reduce<AddressRange | undefined>((wider, address) => {
     if (wider === undefined) return { first: address, last: address };
@@ -109,7 +109,7 @@ function widen(range: AddressRange | undefined, addresses: readonly bigint[]): A
   }, range);
 }
 
-/** What the step covers. */
+/** The addresses that the step covers. */
 async function findRange(native: NativeTable, predicate: string, { fromAddress, bytesMax }: FillRequest) {
   const { rows, bytes } = await readSize(native);
   const rowsMax = Math.max(1, Math.min(ROWS_MAX, Math.floor((bytesMax * rows) / Math.max(bytes, 1))));

@@ -11,18 +11,18 @@ import { findComputed, isComputed } from './definitions.ts';
 import type { ComputedColumn } from './definitions.ts';
 import { findReferences, referredColumns } from './references.ts';
 
-/** How the columns that are computed from updated ones get their new values. */
+/** How columns that are computed from updated columns get their new values. */
 export interface Recomputation {
-  /** The update itself, with those that it can set too. */
+  /** The update itself, including the computed columns that it can set directly. */
   readonly tree: AssignmentTree;
-  /** Those that take a second commit, from the values that the first one has written. */
+  /** Columns that need a second commit, because they depend on values that the first one writes. */
   readonly after: readonly ComputedColumn[];
 }
 
 /**
- * The engine computes the columns of one update one after the other, in random order, from what the previous ones have
- * written. So a computed column is set by the same update only when the new values of its inputs do not depend on columns
- * that the update changes: then its definition is written out with the new values in place of its inputs.
+ * The engine computes the columns of one update sequentially, in random order, from what the previous ones have
+ * written. So an update sets a computed column directly only if the new values of its inputs do not depend on columns
+ * that the update changes: its definition is then rewritten with the new values in place of the inputs.
  */
 export function planRecomputation(tree: AssignmentTree, schema: Schema, limits: SqlLimits): Recomputation {
   const computed = findComputed(schema, limits);
@@ -40,8 +40,8 @@ export function planRecomputation(tree: AssignmentTree, schema: Schema, limits: 
 }
 
 /**
- * Refuses an update in one commit when some columns can only be computed from what it has written. The table's schema at
- * the time of the commit decides, and reading it for every update beforehand would slow down all of them.
+ * Refuses an update in one commit if some columns can only be computed from what it writes. This depends on the schema
+ * at commit time; reading the schema before every update would slow down all of them.
  */
 export class NeedsTwoCommits extends ServiceError {
   constructor() {
@@ -52,8 +52,8 @@ export class NeedsTwoCommits extends ServiceError {
 }
 
 /**
- * `undefined` when the new values of the inputs depend on what the update changes or would be others the second time, or
- * the result would not be allowed.
+ * `undefined` if the new inputs depend on what the update changes, would differ when evaluated again, or the result is
+ * not allowed.
  */
 function substitute(
   { expression, inputs }: ComputedColumn,
@@ -73,7 +73,7 @@ function substitute(
     const node = column === undefined ? undefined : tree.get(column);
     const field = schema.fields.find(({ name }) => name === column);
     if (node?.kind !== 'value' || field === undefined) continue;
-    // A field inside of a new value is read by the second commit.
+    // A field inside a new value is read by the second commit.
     if (/^\s*[.[]/.test(expression.slice(token.end))) return undefined;
     text += `${expression.slice(end, token.start)}${toTypedValue(node.expression, field, [field.name])}`;
     end = token.end;

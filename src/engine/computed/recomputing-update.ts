@@ -14,7 +14,7 @@ import type { ComputedColumn } from './definitions.ts';
 import { planRecomputation } from './recompute.ts';
 
 /**
- * An update whose new values depend on the old ones, of columns from which others are computed: the first commit updates,
+ * An update whose new values depend on old ones, and from whose columns others are computed: the first commit updates,
  * the second computes. The rows that the first one wrote are in new fragments.
  */
 export function planRecomputingUpdate(
@@ -51,14 +51,14 @@ export function planRecomputingUpdate(
   };
 }
 
-/** Computed columns, each with its expression. */
+/** Computed columns with their expressions. */
 export function toColumnValues(columns: readonly ComputedColumn[]): [column: string, expression: string][] {
   return columns.map(({ field, expression }) => {
     return [field.name, withItemMetadata(toTypedValue(expression, field, [field.name]), field)];
   });
 }
 
-/** The lowest address that a row written by a commit can have. */
+/** The lowest possible address of a row that a commit writes. */
 export async function firstAddressOf(
   { storages }: EngineParts,
   { location, branch }: WriteTarget,
@@ -69,7 +69,7 @@ export async function firstAddressOf(
   return toFirstAddress(last);
 }
 
-/** Of the fragments above this one. */
+/** The first address after this fragment. */
 export function toFirstAddress(lastFragment: number): bigint {
   return BigInt(lastFragment + 1) << 32n;
 }

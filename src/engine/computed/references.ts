@@ -7,13 +7,13 @@ import type { Schema } from '../../model/schema.ts';
 /** A word of an expression that may name a top-level column. */
 interface Reference {
   readonly token: SqlToken;
-  /** The column as the engine resolves the name: first case-sensitive, then not. `undefined`: no column. */
+  /** The column that the engine resolves the name to: first case-sensitively, then not. `undefined` if none. */
   readonly column: string | undefined;
-  /** Without quotes, and where only a value can be: not a keyword, a type or a unit of time. */
+  /** Unquoted, and where only a value can be: not a keyword, a type or a unit of time. */
   readonly isBareValue: boolean;
 }
 
-/** Neither the name of a function nor a field inside a struct is a reference. */
+/** Names of functions and fields inside a struct are not references. */
 export function findReferences(sql: string, schema: Schema): readonly Reference[] {
   const tokens = [...readTokens(sql)];
   return tokens.flatMap((token, index) => {
@@ -23,7 +23,7 @@ export function findReferences(sql: string, schema: Schema): readonly Reference[
   });
 }
 
-/** The same expression with other texts for some references. */
+/** Replaces some references of an expression by other text. */
 export function replaceReferences<Sql extends string>(
   sql: Sql,
   schema: Schema,
@@ -43,7 +43,7 @@ export function replaceReferences<Sql extends string>(
 
 const KEYWORDS: ReadonlySet<string> = new Set([...INFIX, ...VALUES, 'NOT', 'IS', 'AS', 'AT']);
 const LEADING_WORDS = ['BOTH', 'LEADING', 'TRAILING'];
-/** A value follows, besides after operators. */
+/** Besides operators, these precede a value. */
 const BEFORE_VALUES: ReadonlySet<string> = new Set([...INFIX, 'NOT', 'FROM', 'FOR', 'ZONE', ...LEADING_WORDS]);
 const NOT_BEFORE_VALUES: ReadonlySet<string> = new Set([')', ']', '.', '::']);
 const LITERALS: ReadonlySet<string> = new Set(['string', 'number', 'hex']);

@@ -2,10 +2,10 @@ import { engineCall } from '../native/engine-errors.ts';
 import type { NativeConnection, NativeEngine, NativeTable } from '../native/native.ts';
 
 const ROOT = 'memory://';
-/** Tables live for one calculation: there is nothing to keep of them. */
+/** Small, because each table is used for one calculation only. */
 const CACHE_BYTES = 4 * 1024 * 1024;
 
-/** Tables in memory, each for one calculation: the engine evaluates SQL over rows that are not stored yet. */
+/** In-memory tables for single calculations: the engine evaluates SQL on rows that are not stored yet. */
 export class Scratch {
   readonly #native: NativeEngine;
   #connection: Promise<NativeConnection> | undefined;

@@ -6,22 +6,22 @@ export interface RowRange {
   readonly count: number;
 }
 
-/** Fragments of two versions with the same files, side by side in both, of which other rows are deleted. */
+/** Consecutive fragments of two versions that have the same files but different deleted rows. */
 export interface AlignedRun {
   readonly from: RowRange;
   readonly to: RowRange;
-  /** Pairs of ids, in the order of a scan. */
+  /** Pairs of ids, in scan order. */
   readonly fragments: readonly { readonly from: number; readonly to: number }[];
 }
 
-/** What to read to compare two versions: rows that are in neither list are the same in both. */
+/** What to read to compare two versions: rows in neither list are the same in both. */
 export interface ComparePlan {
   readonly from: readonly RowRange[];
   readonly to: readonly RowRange[];
   readonly aligned: readonly AlignedRun[];
 }
 
-/** A fragment that both versions have, unchanged, holds no difference. */
+/** Skips fragments that both versions have unchanged. */
 export function planComparison(from: readonly FragmentRows[], to: readonly FragmentRows[]): ComparePlan {
   const [placedFrom, placedTo] = [place(from), place(to)];
   const [byFilesFrom, byFilesTo] = [indexByFiles(placedFrom), indexByFiles(placedTo)];
@@ -51,7 +51,7 @@ function place(fragments: readonly FragmentRows[]): readonly PlacedFragment[] {
   });
 }
 
-/** Without those that several fragments of one version have: their rows cannot be told apart by position. */
+/** Omits files that several fragments of one version share: their rows cannot be distinguished by position. */
 function indexByFiles(fragments: readonly PlacedFragment[]): ReadonlyMap<string, PlacedFragment> {
   const found = new Map<string, PlacedFragment>();
   const repeated = new Set<string>();

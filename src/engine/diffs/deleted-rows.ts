@@ -11,7 +11,7 @@ export interface UnsharedIds {
 
 const CAPACITY_MIN = 64;
 
-/** Ids of rows, each of which an array would keep as an object. */
+/** A compact list of row ids: an array would store each as an object. */
 export class IdList {
   #ids = new BigUint64Array(CAPACITY_MIN);
   #length = 0;
@@ -36,8 +36,8 @@ export class IdList {
 }
 
 /**
- * Adds the ids of a run. Both versions have the same files there, and so the same rows but for those that one of them has
- * deleted.
+ * Adds the ids of a run. Both versions have the same files there, and so the same rows, except those that one of them
+ * has deleted.
  */
 export async function findUnsharedIds(
   { from, to, stop }: { readonly from: OpenVersion; readonly to: OpenVersion; readonly stop: Stop },
@@ -52,7 +52,7 @@ export async function findUnsharedIds(
     if (one.isAtEnd) await one.load();
     if (other.isAtEnd) await other.load();
     const difference = one.place - other.place;
-    // Both are at their ends: the difference of two infinities is no number.
+    // Both are at their ends: the difference of two infinities is NaN.
     if (Number.isNaN(difference)) return;
     if (difference < 0) unshared.from.add(one.id);
     if (difference > 0) unshared.to.add(other.id);
@@ -64,10 +64,10 @@ export async function findUnsharedIds(
 const ADDRESS_BYTES = 8;
 const POSITIONS = 2 ** 32;
 
-/** Goes through rows in the order of a scan. */
+/** Iterates over rows in scan order. */
 class AddressCursor {
   readonly #files: AsyncGenerator<Buffer>;
-  /** By the id of a fragment: which one of the run it is. */
+  /** The index of each fragment in the run, by fragment id. */
   readonly #order: ReadonlyMap<number, number>;
   #addresses: Buffer = Buffer.alloc(0);
   #ids: Buffer = Buffer.alloc(0);
@@ -79,12 +79,12 @@ class AddressCursor {
     this.#order = new Map(fragments.map((id, index) => [id, index]));
   }
 
-  /** The next file is to be loaded, if there is one. */
+  /** Whether the next file must be loaded. */
   get isAtEnd(): boolean {
     return this.#at >= this.#addresses.length && !this.#isOver;
   }
 
-  /** Of the row in the run, deleted rows counted; infinite at the end. */
+  /** The position of the row in the run, counting deleted rows; infinite at the end. */
   get place(): number {
     if (this.#isOver) return Infinity;
     const fragment = this.#order.get(this.#addresses.readUInt32LE(this.#at + 4));

@@ -3,10 +3,10 @@ import { invalidInput } from '../../errors/service-error.ts';
 import { requireField } from '../../model/field-path.ts';
 import type { DataType, Field, Schema } from '../../model/schema.ts';
 
-/** What rows of two versions are matched by. */
+/** What identifies a row in both versions. */
 export type DiffKey =
   | { readonly kind: 'columns'; readonly columns: readonly string[] }
-  /** Ids that a row keeps, whatever happens to it. */
+  /** Ids that a row always keeps. */
   | { readonly kind: 'row-ids' };
 
 export interface NamedType {
@@ -24,7 +24,7 @@ export interface ColumnChanges {
 export interface ColumnsOfDiff {
   /** In both versions. */
   readonly compared: readonly string[];
-  /** Columns of both versions whose type differs: their values are equal when JSON shows them alike. */
+  /** Columns whose type differs between the versions: their values are compared as JSON. */
   readonly asText: ReadonlySet<string>;
   readonly shownBefore: readonly string[];
   readonly shownAfter: readonly string[];
@@ -38,11 +38,11 @@ interface Schemas {
 
 interface KeyChoice extends Schemas {
   readonly on: readonly string[] | undefined;
-  /** Both versions are of a branch with stable row ids. */
+  /** Both versions are on a branch with stable row ids. */
   readonly hasRowIds: boolean;
 }
 
-/** The columns that the caller names, else row ids, the primary key of the schema, or the column `id`. */
+/** The columns that the caller names; otherwise row ids, the primary key of the schema, or the column `id`. */
 export function chooseKey({ on, from, to, hasRowIds }: KeyChoice): DiffKey {
   if (on !== undefined) {
     for (const name of on) for (const schema of [from, to]) requireField(schema, [name]);
@@ -80,7 +80,7 @@ function isKeyColumn({ fields }: Schema, name: string): boolean {
   return fields.some((field) => field.name === name && KEY_KINDS.has(field.type.kind));
 }
 
-/** `names` are those that the caller wants; each is in one of the versions. */
+/** `names` are the requested columns; each is in one of the versions. */
 export function chooseColumns({ from, to }: Schemas, names: readonly string[] | undefined): ColumnsOfDiff {
   for (const name of names ?? []) if (!has(from, name)) requireField(to, [name]);
   const isWanted = ({ name }: Pick<Field, 'name'>): boolean => names === undefined || names.includes(name);
@@ -116,7 +116,7 @@ function isSameType(one: DataType, other: DataType): boolean {
   return withoutNotes(one) === withoutNotes(other);
 }
 
-/** What a value may be, without the notes on its field. */
+/** The type as text, ignoring metadata and nullability. */
 function withoutNotes(type: DataType): string {
   return JSON.stringify(type, (key, value: unknown) => (key === 'metadata' || key === 'nullable' ? undefined : value));
 }

@@ -17,16 +17,16 @@ import { narrow, openVersion, prepareReading, scanRows, takeRows } from './versi
 import type { OpenVersion, RowReading, Stop } from './version-rows.ts';
 
 export interface DiffRequest {
-  /** Of one table. */
+  /** Both are states of one table. */
   readonly from: TableState;
   readonly to: TableState;
-  /** Columns that identify a row; by default the service chooses. */
+  /** Columns that identify a row; chosen automatically if absent. */
   readonly on: readonly string[] | undefined;
-  /** Columns to compare and to show; all by default. */
+  /** Columns to compare and show; all if absent. */
   readonly columns: readonly string[] | undefined;
-  /** Changes to show; all are counted. */
+  /** The most changes to show; all are counted. */
   readonly limit: number;
-  /** Rows of both versions to compare. */
+  /** The most rows of both versions to compare. */
   readonly rowsMax: number;
   readonly shownCharactersMax: number;
 }
@@ -43,7 +43,7 @@ export interface VersionDiff {
 
 const SLOW_HINT = 'Name fewer columns with columns, or compare versions that are closer together.';
 
-/** Compares the rows of two versions, of one branch or of two, and reads only what they do not share. */
+/** Compares the rows of two versions, of one branch or of two. Reads only what they do not share. */
 export async function diffVersions(
   parts: EngineParts,
   request: DiffRequest,
@@ -97,10 +97,10 @@ function merge(names: readonly string[], others: readonly string[]): readonly st
   return [...new Set([...names, ...others])];
 }
 
-/** Below this, counting would only make small comparisons wait for large queries. */
+/** Below this, reserving memory would only make small comparisons wait for large queries. */
 const UNCOUNTED_BYTES = 8 * 1024 * 1024;
 
-/** Beside what the scans take. */
+/** In addition to the memory of the scans. */
 async function reserveRows({ memory }: EngineParts, lease: ReadLease, rows: number): Promise<void> {
   const bytes = rows * HELD_ROW_BYTES;
   const { memoryPerRequestBytesMax } = memory.limits;

@@ -1,13 +1,13 @@
-/** In place of a position. */
+/** Stands for "no position". */
 export const NONE = -1;
 
 /**
- * Positions of rows by a hash that others may share: each chain has rows that equal each other. Positions are added from
- * the last to the first, and taken from the first to the last.
+ * Finds positions of rows by hash. Hashes may collide, so each chain contains only rows that equal each other.
+ * Positions are added from last to first, and taken from first to last.
  */
 export class HashIndex {
   readonly #mask: number;
-  /** A row of each chain, which stays when the chain is empty: a search goes on behind it. */
+  /** One row of each chain. It stays when the chain is empty, so that probing continues past it. */
   readonly #samples: Int32Array;
   readonly #heads: Int32Array;
   readonly #next: Int32Array;
@@ -42,7 +42,7 @@ export class HashIndex {
     this.#isPresent[row] = 1;
   }
 
-  /** Removes the first row that equals the wanted one, and gives its position. */
+  /** Removes the first row that equals the wanted one, and returns its position. */
   take(isEqual: (other: number) => boolean, hash: number): number {
     const slot = this.#findSlot(isEqual, hash);
     const head = this.#heads[slot] ?? NONE;
@@ -52,7 +52,7 @@ export class HashIndex {
     return head;
   }
 
-  /** That of the chain, or a free one. */
+  /** The slot of the chain, or a free one. */
   #findSlot(isEqual: (other: number) => boolean, hash: number): number {
     for (let slot = hash & this.#mask; ; slot = (slot + 1) & this.#mask) {
       const sample = this.#samples[slot] ?? NONE;

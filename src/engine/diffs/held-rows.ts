@@ -1,10 +1,10 @@
 import type { HashedRow } from '../../arrow/results/row-hash.ts';
 
-/** At most, per row that is compared: its hashes and id, room to grow, and its place in an index. */
+/** An upper bound per compared row: its hashes and id, growth, and its index slot. */
 export const HELD_ROW_BYTES = 80;
 
 const CAPACITY_MIN = 256;
-/** Two of the key, two of the row. */
+/** Two words for the key, two for the row. */
 const WORDS = 4;
 
 /** Hashes and ids of rows, by position. */

@@ -2,7 +2,7 @@ import type { HashedRow } from '../../arrow/results/row-hash.ts';
 import { HashIndex, NONE } from './hash-index.ts';
 import { HeldRows } from './held-rows.ts';
 
-/** By the ids of the rows. */
+/** Rows are given by id. */
 export type RowChange =
   | { readonly change: 'added'; readonly after: bigint }
   | { readonly change: 'removed'; readonly before: bigint }
@@ -10,20 +10,20 @@ export type RowChange =
 
 export interface Changes {
   readonly counts: { readonly added: number; readonly removed: number; readonly changed: number };
-  /** As many as were asked for: those of rows before in their order, then rows that were added. */
+  /** The first changes, up to the limit: removed and changed rows in their order, then added ones. */
   readonly first: readonly RowChange[];
   /** Several changed rows of one version have the same key. */
   readonly hasRepeatedKeys: boolean;
 }
 
 /**
- * Finds which rows of one version are not in another, by hashes. Rows that are equal in both versions are left out. The
- * others with the same key are paired in order: these were changed. Rows without a partner were added or removed. The
- * result does not depend on where a version stores its rows.
+ * Finds the rows that differ between two versions, by hash. Rows that are equal in both are skipped. Remaining rows
+ * with the same key are paired in order, as changed; rows without a partner were added or removed. The result does not
+ * depend on where a version stores its rows.
  */
 export class RowMatcher {
   readonly #before: HeldRows;
-  /** Only those without an equal row before. */
+  /** Only rows without an equal row before. */
   readonly #after = new HeldRows(0);
   #unmatched: HashIndex | undefined;
 
@@ -31,7 +31,7 @@ export class RowMatcher {
     this.#before = new HeldRows(rowsBefore);
   }
 
-  /** All rows before come first. */
+  /** Call it for all rows before any row after. */
   addBefore(row: HashedRow): void {
     this.#before.add(row);
   }
@@ -64,7 +64,7 @@ export class RowMatcher {
   }
 }
 
-/** By position before: the position after. `added` are those that no row before has become. */
+/** Maps each position before to one after. `added` lists the rows after that have no partner. */
 function pairByKey(before: HeldRows, after: HeldRows, isLeft: (at: number) => boolean) {
   const keys = indexKeys(before, isLeft);
   const pairs = new Int32Array(before.length).fill(NONE);

@@ -6,13 +6,13 @@ import type { RowChange } from './row-matcher.ts';
 import { takeRows } from './version-rows.ts';
 import type { RowReading } from './version-rows.ts';
 
-/** A change with JSON texts: numbers keep all their digits. */
+/** A change with its values as JSON text, so that numbers keep all digits. */
 export interface ShownRow {
   readonly change: RowChange['change'];
   readonly key: string;
   readonly before: string | undefined;
   readonly after: string | undefined;
-  /** Of a changed row: the columns whose values differ. */
+  /** For a changed row: the columns whose values differ. */
   readonly changed: readonly string[] | undefined;
 }
 
@@ -21,7 +21,7 @@ export interface ShownChanges {
   readonly after: RowReading;
   readonly key: DiffKey;
   readonly columns: ColumnsOfDiff;
-  /** No row is added once the texts are longer. */
+  /** Once the texts are longer than this, no row is added. */
   readonly charactersMax: number;
 }
 
@@ -51,7 +51,7 @@ export async function showRows(changes: readonly RowChange[], shown: ShownChange
   return rows;
 }
 
-/** Values as JSON, by the names of their columns. */
+/** Values as JSON, by column name. */
 type Values = ReadonlyMap<string, string>;
 type ValuesById = ReadonlyMap<string, Values>;
 

@@ -18,7 +18,7 @@ export interface RowSet {
   readonly ids: IdList;
 }
 
-/** All rows of two versions but those that are surely the same in both. */
+/** All rows of two versions except those known to be the same in both. */
 export interface UnsharedRows {
   readonly from: RowSet;
   readonly to: RowSet;
@@ -32,7 +32,7 @@ interface OpenVersions {
 export interface Layouts {
   readonly from: RowLayout | undefined;
   readonly to: RowLayout | undefined;
-  /** A row has the same id in both versions. Branches give new rows the same ids as each other. */
+  /** Whether a row has the same id in both versions. Different branches assign the same ids to different new rows. */
   readonly hasRowIds: boolean;
 }
 
@@ -50,7 +50,7 @@ export async function readLayouts(
   return { from, to, hasRowIds };
 }
 
-/** Refuses to compare too many. */
+/** Refuses if there are too many rows to compare. */
 export async function findUnsharedRows(
   { from, to, stop }: OpenVersions & { readonly stop: Stop },
   layouts: Layouts,
@@ -68,7 +68,7 @@ export async function findUnsharedRows(
   return { from: { ranges: plan.from, ids: ids.from }, to: { ranges: plan.to, ids: ids.to } };
 }
 
-/** Without a layout all rows are compared. */
+/** Without layouts, compares all rows. */
 async function planOf({ from, to }: OpenVersions, layouts: Layouts, columns: readonly string[]): Promise<ComparePlan> {
   const [before, after] = [layouts.from?.listFragments(columns), layouts.to?.listFragments(columns)];
   if (before !== undefined && after !== undefined) return planComparison(before, after);

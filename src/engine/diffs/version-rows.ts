@@ -11,7 +11,7 @@ import { reserveMemory } from '../queries/result-batches.ts';
 import { toOpenTable } from '../tables/table-handle.ts';
 import type { RowRange } from './compare-plan.ts';
 
-/** A version, open until it is closed, and kept from cleanup. */
+/** A version that is open, and protected from cleanup, until it is closed. */
 export interface OpenVersion {
   readonly native: NativeTable;
   readonly version: number;
@@ -36,7 +36,7 @@ export async function openVersion({ tables, readers }: EngineParts, state: Table
   }
 }
 
-/** Work that is no longer wanted ends at its next step. */
+/** Tells work that is no longer needed to end at its next step. */
 export interface Stop {
   isStopped: boolean;
 }
@@ -44,7 +44,7 @@ export interface Stop {
 /** How the rows of a version are read. */
 export interface RowReading {
   readonly native: NativeTable;
-  /** `undefined`: all. The engine takes a time for columns that are named that grows with the square of their number. */
+  /** `undefined` for all. For named columns, the engine needs time that grows with the square of their number. */
   readonly columns: readonly string[] | undefined;
   readonly batchRows: number;
   readonly stop: Stop;
@@ -70,17 +70,17 @@ export async function prepareReading(
   return { native, columns, batchRows: await reserveMemory(parts, native, plan, { lease }), stop };
 }
 
-/** From here on, naming columns takes longer than reading the others too. */
+/** Above this, naming columns takes longer than also reading the others. */
 const NAMED_MAX = 100;
 
-/** Reads only these columns, unless naming them takes longer than reading the others too. */
+/** Reads only these columns, unless naming them takes longer than also reading the others. */
 export function narrow(reading: RowReading, { schema }: OpenVersion, columns: readonly string[]): RowReading {
   const isWhole = reading.columns === undefined;
   const keepsAll = columns.length > NAMED_MAX || columns.length === schema.fields.length;
   return isWhole && keepsAll ? reading : { ...reading, columns };
 }
 
-/** Files with the columns and `_rowid`, in the order of a scan. The engine reads nothing before and behind the range. */
+/** Files with the columns and `_rowid`, in scan order. The engine reads nothing outside the range. */
 export function scanRows({ native, columns, batchRows, stop }: RowReading, range: RowRange): AsyncGenerator<Buffer> {
   const query = native.query();
   selectRows(query, columns);
@@ -88,7 +88,7 @@ export function scanRows({ native, columns, batchRows, stop }: RowReading, range
   return readFiles(async () => query.execute(batchRows, null), stop);
 }
 
-/** In the order of the ids. */
+/** In order of ids. */
 export async function* takeRows(
   { native, columns, batchRows, stop }: RowReading,
   ids: Pick<readonly bigint[], 'length' | 'slice'>,
@@ -110,7 +110,7 @@ function selectRows(
 
 const ADDRESSES_AT_ONCE = 8192;
 
-/** Files with `_rowaddr` and `_rowid`, in the order of a scan. No file of data is read. */
+/** Files with `_rowaddr` and `_rowid`, in scan order. No data file is read. */
 export function scanAddresses(native: NativeTable, range: RowRange, stop: Stop): AsyncGenerator<Buffer> {
   const query = native.query();
   query.selectColumns(['_rowaddr']);

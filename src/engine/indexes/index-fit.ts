@@ -10,7 +10,7 @@ import type { DataType, Schema } from '../../model/schema.ts';
 import { formatCount } from '../../model/value-text.ts';
 import { isInsideList } from '../commits/schema-fit.ts';
 
-/** Completes the index for this table. Refuses what the engine would panic at; the rest is left to the engine. */
+/** Completes the index for this table. Refuses what the engine would panic at; leaves other checks to the engine. */
 export function fitIndex({ spec, column }: IndexRequest, schema: Schema, rows: number): IndexSpec {
   const field = requireField(schema, column);
   const { type } = field;
@@ -22,14 +22,14 @@ export function fitIndex({ spec, column }: IndexRequest, schema: Schema, rows: n
   }
   if (type.kind === 'dictionary') throw dictionaryNotIndexed(column);
   if (spec.kind === 'vector') return fitVectorIndex(spec, { type, column, rows });
-  // The engine would build it, and could not compact the table from then on.
+  // The engine would build it, but could no longer compact the table.
   if (spec.type === 'FM' && column.length > 1) {
     throw invalidInput(
       `The nested field ${quotePath(column)} cannot have an FM index.`,
       'Create an FTS or BITMAP index, or an FM index on a top-level column.',
     );
   }
-  // The engine would build it, but `contains`, which it serves, does not take JSON.
+  // The engine would build it, but `contains`, the only function that uses it, does not accept JSON.
   if (spec.type === 'FM' && isJson(field)) {
     throw invalidInput(
       `The column ${quotePath(column)} contains JSON and cannot have an FM index.`,
@@ -80,7 +80,7 @@ function checkQuantizer({ type, subVectors, bits }: VectorIndexSpec, dimension: 
   }
 }
 
-/** The engine panics when it trains with a distance that its vectors do not have. */
+/** The engine panics if it trains with a distance that does not apply to the vectors. */
 function fitDistance(spec: VectorIndexSpec, { type, column }: VectorColumn): DistanceType {
   const allowed = distancesOf(type);
   if (allowed[0] === 'hamming' && spec.type !== 'IVF_FLAT') {

@@ -27,13 +27,13 @@ export interface IndexCommit {
 export function createIndexesEngine(parts: EngineParts) {
   const { tables } = parts;
   return {
-    /** Refuses what cannot be built on the table as it is now. */
+    /** Refuses an index that cannot be built on the current table. */
     check: async (target: WriteTarget, request: IndexRequest) =>
       tables.use(target, async ({ native }) => {
         await fitRequest(native, request);
       }),
     openBuild: async (target: WriteTarget) => openBuild(parts, target),
-    /** To be closed by the caller. */
+    /** The caller must close it. */
     openSample: async (target: WriteTarget, request: SampleRequest) => openSample(parts, target, request),
     list: async (state: TableState) => tables.use(state, async ({ native }) => listIndexes(native)),
     findStatistics: async (state: TableState, name: string) =>
@@ -41,7 +41,7 @@ export function createIndexesEngine(parts: EngineParts) {
         const statistics = await engineCall(async () => native.indexStats(name));
         return statistics === null ? undefined : toIndexStatistics(statistics);
       }),
-    /** By which distance the index compares that a search would use; `undefined` where there is none. */
+    /** The distance of the index that a search would use; `undefined` if there is no index. */
     findDistance: async (state: TableState, query: Query) =>
       tables.use(state, async (table) => {
         const column = formatFieldPath(requireVectorColumn(query, await table.schema()).path);
@@ -58,9 +58,9 @@ export function createIndexesEngine(parts: EngineParts) {
 }
 
 /**
- * To be called in the table's write queue: no build begins between two commits of a long write. The build may take long;
- * it has a private handle, and the engine commits the index over what other writers have committed meanwhile, which is
- * kept but not in the index.
+ * Call it in the table's write queue, so that no build begins between two commits of a long write. The build may take
+ * long. It has a private handle, and the engine commits the index on top of later commits, whose rows are kept but not
+ * indexed.
  */
 async function openBuild(parts: EngineParts, target: WriteTarget) {
   const native = await parts.tables.openPrivate(target);
@@ -96,7 +96,7 @@ async function listIndexes(native: NativeTable): Promise<readonly IndexDescripti
   return indexes.map(toIndexDescription);
 }
 
-/** Reads the columns once, which brings them into the memory of the machine. No name means all columns. */
+/** Reads the columns once, which loads them into the page cache. Without names, reads all columns. */
 async function prewarmColumns(
   parts: EngineParts,
   state: TableState,

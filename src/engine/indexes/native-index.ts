@@ -67,7 +67,7 @@ export function toIndexStatistics(statistics: NativeIndexStatistics): IndexStati
   };
 }
 
-/** The engine quotes every name that is not made of letters, digits and underscores. */
+/** The engine quotes every name with characters other than letters, digits and underscores. */
 function toCanonicalPath(path: string): string {
   return path.includes('`') ? formatFieldPath(parseFieldPath(path)) : path;
 }
@@ -78,7 +78,7 @@ function toIndexType(type: string): string {
   return TYPES.get(plain) ?? type;
 }
 
-/** Also those that the service does not build. */
+/** Includes types that the service does not build. */
 const TYPE_NAMES = [...INDEX_TYPES, 'IVF_SQ', 'IVF_HNSW_FLAT'];
 
 const TYPES: ReadonlyMap<string, string> = new Map([

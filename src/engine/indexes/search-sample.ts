@@ -18,14 +18,14 @@ import { readVersion, toOpenTable } from '../tables/table-handle.ts';
 import type { OpenTable, TableRef } from '../tables/table-handle.ts';
 import { toIndexDescription } from './native-index.ts';
 
-/** Searches in one call of the engine: others get their turn in between. */
+/** Searches per engine call; others get their turn in between. */
 const SEARCHES_AT_ONCE = 8;
 const ROWS_AT_ONCE = 8192;
 
-/** Exact neighbours per query: enough that a filter of the narrowest class leaves `TUNED_RESULTS` of them. */
+/** Exact neighbors per query: enough that `TUNED_RESULTS` of them pass the narrowest filter. */
 const NEIGHBOURS = 2000;
 
-/** Fewer rows than this are compared one by one in no time. */
+/** Fewer rows than this are compared one by one quickly anyway. */
 const ROWS_MIN = 1000;
 
 export interface RecallMeasurement {
@@ -34,16 +34,16 @@ export interface RecallMeasurement {
   readonly milliseconds: number;
 }
 
-/** An index, and rows of its table as queries whose exact neighbours are known. */
+/** An index, and sampled rows of its table as queries whose exact neighbors are known. */
 export interface SearchSample {
   readonly index: IndexDescription;
   readonly column: string;
   readonly dimension: number;
   readonly distanceType: DistanceType | undefined;
   readonly rows: number;
-  /** Of a search that compares every row. */
+  /** The time of a search that compares every row. */
   readonly exactMilliseconds: number;
-  /** Stops early when the recall is far below the goal. */
+  /** Stops early if the recall is far below the goal. */
   measure(settings: SearchSettings, share: number, goal: number): Promise<RecallMeasurement>;
   close(): void;
 }
@@ -51,11 +51,11 @@ export interface SearchSample {
 export interface SampleRequest {
   readonly index: string;
   readonly queriesMax: number;
-  /** No further exact searches are started once they have taken this long. */
+  /** No exact search starts after this time. */
   readonly milliseconds: number;
 }
 
-/** `undefined` where there is nothing to measure: no vector index, few rows, several vectors in each row. */
+/** `undefined` if there is nothing to measure: no vector index, few rows, or several vectors per row. */
 export async function openSample(
   parts: EngineParts,
   ref: TableRef,
@@ -63,7 +63,7 @@ export async function openSample(
 ): Promise<SearchSample | undefined> {
   const native = await parts.tables.openPrivate(ref);
   try {
-    // Rows that come meanwhile would count as missed.
+    // Rows added meanwhile would count as missed.
     const version = await readVersion(native);
     await engineCall(async () => native.checkout(version));
     const table = toOpenTable(native, version);
@@ -133,7 +133,7 @@ export async function findDistance(native: NativeTable, { name }: IndexDescripti
   return DISTANCE_TYPES.find((type) => type === statistics?.distanceType?.toLowerCase());
 }
 
-/** Rows from all parts of the table, with their exact neighbours; as many as the time allows. */
+/** Samples rows from all parts of the table with their exact neighbors, as many as the time allows. */
 async function takeQueries(sampled: SampledTable, max: number, until: number): Promise<readonly SampleQuery[]> {
   const rows = await takeRows(sampled, max);
   const queries: SampleQuery[] = [];
@@ -149,7 +149,7 @@ async function takeQueries(sampled: SampledTable, max: number, until: number): P
   return queries;
 }
 
-/** Where most rows have no vector, so many times as many are looked at. */
+/** If most rows have no vector, this many times as many are sampled. */
 const SPARSE_FACTOR = 20;
 
 async function takeRows(sampled: SampledTable, max: number) {
@@ -160,7 +160,7 @@ async function takeRows(sampled: SampledTable, max: number) {
 const GOLDEN_RATIO = (Math.sqrt(5) - 1) / 2;
 
 async function takeVectors({ table, column, rows }: SampledTable, max: number) {
-  // Spread evenly, but not at equal distances: every second row may be one without a vector.
+  // Spread evenly, but not periodically: every second row may be one without a vector.
   const offsets = Array.from({ length: max }, (_unused, at) => Math.floor(((at * GOLDEN_RATIO) % 1) * rows));
   const take = table.native.takeOffsets([...new Set(offsets)]);
   const name = searchColumn(parseFieldPath(column));
@@ -189,9 +189,9 @@ interface Measured {
   readonly goal: number;
 }
 
-/** So far below the goal, more queries change nothing. */
+/** If recall is this far below the goal, more queries change nothing. */
 const HOPELESS = 0.2;
-/** So many queries suffice if none misses a row, and at least this part of them. */
+/** If no row is missed, this many queries are enough, and at least this share of them. */
 const SEARCHES_ENOUGH = 2 * SEARCHES_AT_ONCE;
 const ENOUGH_PART = 0.4;
 
@@ -201,7 +201,7 @@ async function measureRecall(
   { settings, share, goal }: Measured,
 ): Promise<RecallMeasurement> {
   const filter = toFilter(share);
-  // Always without partitions beyond the wanted ones: whether the engine adds some depends on the filter by chance.
+  // Without extra partitions, because whether the engine adds some depends on the filter by chance.
   const parameters = toSearchParameters(settings, { results: TUNED_RESULTS, isFiltered: false });
   const enough = Math.max(SEARCHES_ENOUGH, queries.length * ENOUGH_PART);
   let [found, wanted, searches, milliseconds] = [0, 0, 0, 0];
@@ -224,8 +224,8 @@ async function measureRecall(
 }
 
 /**
- * The nearest rows that pass the filter; of rows at the same distance, any will do. The query itself, which every index
- * finds, does not count, but takes one place of the results.
+ * The nearest rows that pass the filter; among rows at the same distance, any counts. The query row itself, which every
+ * index finds, does not count, but occupies one result.
  */
 function listNearest({ rowId: own, neighbours }: SampleQuery, share: number) {
   const passing = neighbours.filter(({ rowId }) => passes(rowId, share));
@@ -237,7 +237,7 @@ function listNearest({ rowId: own, neighbours }: SampleQuery, share: number) {
 const HASH_FACTOR = 7919;
 const HASH_MODULUS = 100_003;
 
-/** Lets a share of the rows pass, as good as at random; works on every table and reads no column. */
+/** Lets a pseudorandom share of the rows pass. Works on every table and reads no column. */
 function toFilter(share: number): GuardedSql | undefined {
   if (share >= 1) return undefined;
   const text = `CAST(_rowid AS BIGINT) * ${HASH_FACTOR} % ${HASH_MODULUS} < ${Math.round(share * HASH_MODULUS)}`;
@@ -245,13 +245,13 @@ function toFilter(share: number): GuardedSql | undefined {
   return text as GuardedSql;
 }
 
-/** What `toFilter` says. */
+/** Evaluates the filter of `toFilter`. */
 function passes(rowId: string, share: number): boolean {
   if (share >= 1) return true;
   return Number((BigInt(rowId) * BigInt(HASH_FACTOR)) % BigInt(HASH_MODULUS)) < Math.round(share * HASH_MODULUS);
 }
 
-/** The results of each vector. */
+/** The results for each vector. */
 async function search(
   { parts, table, column, distanceType }: SampledTable,
   wanted: Pick<Query, 'vectors' | 'k'> & Partial<Query>,
@@ -280,7 +280,7 @@ async function search(
   return results;
 }
 
-/** Values by the names of their columns, as JSON. */
+/** Values as JSON, by column name. */
 async function* readRows(batches: NativeBatches): AsyncGenerator<ReadonlyMap<string, string>> {
   for (let file = await nextFile(batches); file !== null; file = await nextFile(batches)) {
     const { fields } = readResultSchema(readResultFile(file).schema).schema;

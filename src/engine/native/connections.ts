@@ -17,10 +17,13 @@ interface ConnectionSettings {
   readonly onQuarantine: (found: TornManifest) => void;
 }
 
-/** The newest version of a table that could not be read: its manifest was moved aside, and the version before is served. */
+/**
+ * The newest version of a table, if it could not be read: its manifest was moved aside, and the previous version is
+ * served.
+ */
 export interface TornManifest {
   readonly directory: string;
-  /** The main one when absent. */
+  /** The main branch if absent. */
   readonly branch: string | undefined;
   readonly version: number;
 }
@@ -34,8 +37,8 @@ interface WriteTableOptions {
 }
 
 /**
- * One connection for each storage root and mode. Listed tables are opened without the engine's own catalog: it costs ten
- * milliseconds for each create and takes `$` in a name for a separator. Only tables in that catalog need it.
+ * One connection for each storage root and mode. Listed tables are opened without the engine's own catalog, which costs
+ * ten milliseconds per create and treats `$` in a name as a separator. Only tables in that catalog need it.
  */
 export class Connections {
   readonly #settings: ConnectionSettings;
@@ -76,7 +79,7 @@ export class Connections {
     );
   }
 
-  /** Opens a table or a branch; tries again without the newest manifest when that turns out to be torn. */
+  /** Opens a table or a branch; if the newest manifest turns out to be torn, retries without it. */
   async openPastTornManifests<Value>(
     location: TableLocation,
     branch: string | undefined,
@@ -94,9 +97,9 @@ export class Connections {
   }
 
   /**
-   * Seen in @lancedb/lancedb 0.39.0, not in 0.31.0: a manifest of zeros, which a power loss can leave, opens as version 0 of
-   * a table without rows. No table has that version. Can go when the engine refuses such a manifest; the tests of
-   * manifest-file show it.
+   * Seen in @lancedb/lancedb 0.39.0, not in 0.31.0: a manifest of zeros, which a power loss can leave, opens as version
+   * 0 of a table without rows. No table has that version. Can be removed when the engine refuses such a manifest; the
+   * tests of manifest-file show it.
    */
   async refuseZeros(native: NativeTable): Promise<NativeTable> {
     if (this.#settings.release.isFallback || (await engineCall(async () => native.version())) > 0) return native;
@@ -110,7 +113,7 @@ export class Connections {
     return engineCall(async () => connection.createTable(name, file, options.mode, namespace, storageOptions));
   }
 
-  /** For the creation of a branch, see `stageRefs`. */
+  /** For creating a branch; see `stageRefs`. */
   async withStagedRefs<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
     const { storages, release } = this.#settings;
     const remove = release.isFallback ? undefined : await storages.of(location.root).stageRefs?.(location);
@@ -121,7 +124,7 @@ export class Connections {
     }
   }
 
-  /** Also removes the files of an unfinished create. Missing data is no error. */
+  /** Also removes the files of an unfinished create. Missing data is not an error. */
   async dropTable(location: TableLocation): Promise<void> {
     const { connection, name, namespace } = await this.#locate(location);
     try {
@@ -140,12 +143,12 @@ export class Connections {
       try {
         if (outcome.status === 'fulfilled') outcome.value.close();
       } catch {
-        // A call that outlived its caller, to a store that does not answer, still uses it. It ends with the process.
+        // A call that outlived its caller still uses it, because a store does not respond. It ends with the process.
       }
     }
   }
 
-  /** The connection of a table, and the name by which the engine knows it, below a namespace of its catalog. */
+  /** The connection of a table, and its name in the engine, inside a namespace of the engine's catalog. */
   async #locate(location: TableLocation, use: TableUse = 'rows') {
     const isForTags = use === 'tags' && !this.#settings.release.isFallback;
     const connection = await this.find(location.root, location.kind, isForTags ? tagsRoot(location) : location.root);
@@ -159,7 +162,7 @@ export class Connections {
     requireRootSupport(root, release);
     await this.storages.of(root).requireRoot();
     const manifestEnabled = mode === 'namespaced';
-    // The engine creates its catalog in every root that it connects to, unless both settings say no.
+    // The engine creates its catalog in every root that it connects to, unless both settings disable that.
     const namespaceClientProperties = { manifest_enabled: String(manifestEnabled) };
     return engineCall(async () =>
       native.Connection.new(uri, { manifestEnabled, namespaceClientProperties, storageOptions, session }),
@@ -168,10 +171,11 @@ export class Connections {
 }
 
 /**
- * Seen in @lancedb/lancedb 0.39.0, not in 0.31.0: the engine writes the file of a tag or a branch beside the folder of the root
- * first, in one like `Caf%C3%A9` for `Café`, where it may not be permitted to. With a URI of this scheme it does not, but may
- * take an older version for the latest, and a cleanup does not see what branches use: only tags, which name their version,
- * are written so. Can go when the folder itself is used; the tests of storage-roots show it. Not tried with paths of Windows.
+ * Seen in @lancedb/lancedb 0.39.0, not in 0.31.0: the engine first writes the file of a tag or branch next to the root,
+ * to a folder such as `Caf%C3%A9` for `Café`, where it may lack permission. A URI of this scheme avoids that, but may
+ * return an older version as the latest, and a cleanup does not see what branches use; so it is used only for tags,
+ * which name their version. Can be removed when the engine uses the folder itself; the tests of storage-roots show it.
+ * Not tried with Windows paths.
  */
 function tagsRoot(location: TableLocation): string {
   const { root } = location;

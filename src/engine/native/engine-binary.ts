@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { ServiceError } from '../../errors/service-error.ts';
 
-/** LanceDB publishes one package per platform, which consists of the native library. */
+/** LanceDB publishes one package per platform, which contains the native library. */
 export interface EngineBinary {
   readonly name: string;
   readonly version: string;
@@ -9,7 +9,7 @@ export interface EngineBinary {
 
 const require = createRequire(import.meta.url);
 
-/** Cheap: the library itself is not loaded. */
+/** Cheap: does not load the library itself. */
 export function findBinary(): EngineBinary {
   for (const name of packageNames()) {
     try {
@@ -17,7 +17,7 @@ export function findBinary(): EngineBinary {
       const { version } = require(`${name}/package.json`) as { readonly version: string };
       return { name, version };
     } catch {
-      // Not installed; npm installs only what fits the platform and its C library.
+      // Not installed: npm installs only what fits the platform and its C library.
     }
   }
   throw engineMissing(undefined);
@@ -43,7 +43,7 @@ export function engineMissing(cause: unknown): ServiceError {
   );
 }
 
-/** `fallback-engine-…` are aliases in package.json, for platforms that lack a binary of the main release. */
+/** `fallback-engine-…` are aliases in package.json, for platforms without a binary of the main release. */
 function packageNames(): readonly string[] {
   const { platform, arch } = process;
   const toolchains = { linux: ['-gnu', '-musl'], win32: ['-msvc'] }[platform as string] ?? [''];

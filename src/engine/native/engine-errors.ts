@@ -5,7 +5,7 @@ import { quoteForMessage } from '../../model/identifier.ts';
 import { ERROR_RULES } from './error-rules.ts';
 import type { ErrorRule } from './error-rules.ts';
 
-/** Awaits a call of the engine and turns its failure into an error that callers may read. */
+/** Awaits an engine call and translates its failure into an error that callers may see. */
 export async function engineCall<Value>(call: () => Promise<Value>): Promise<Value> {
   try {
     return await call();
@@ -25,8 +25,8 @@ export function translateError(error: unknown): ServiceError {
 }
 
 /**
- * Messages quote the caller's SQL. When the engine itself blames the input, no rule that blames the service may match: a
- * caller cannot dress a bad request up as an outage.
+ * Finds the rule for an engine error. Messages quote the caller's SQL, so if the engine blames the input, no rule that
+ * blames the service may match: a caller cannot disguise a bad request as an outage.
  */
 export function findErrorRule(error: unknown): ErrorRule | undefined {
   const message = readMessage(error);
@@ -35,7 +35,7 @@ export function findErrorRule(error: unknown): ErrorRule | undefined {
   return rules.find(({ blames, pattern }) => (blames === 'caller' || !isCallers) && pattern.test(message));
 }
 
-/** What follows `Caused by` repeats the message in other words, with more of the caller's text in it. */
+/** Omits everything after `Caused by`, which repeats the message in other words, with more of the caller's text. */
 function readMessage(error: unknown): string {
   const message = error instanceof Error ? error.message : String(error);
   return message.split(/ {2}Caused by/, 1)[0] ?? '';
@@ -54,21 +54,21 @@ function applyRule({ pattern, kind, message, hint, retryAfterSeconds }: ErrorRul
   return new ServiceError(kind, fill(message, captured) ?? message, { cause, hint: filledHint, retryAfterSeconds });
 }
 
-/** 0.39.0 lists the fields of the table in some places where it could name the one that may have been meant. */
+/** 0.39.0 sometimes lists the table's fields instead of suggesting a similar one. */
 function nearFieldHint(name: string | undefined, cause: unknown): string | undefined {
   const list = / Valid fields are (.*)\.$/.exec(readMessage(cause))?.[1];
   if (name === undefined || list === undefined) return undefined;
   const fields = [...list.matchAll(/`([^`]+)`/g)].slice(0, FIELDS_MAX).map(([, field = '']) => field);
   const nearest = name.length > FIELD_CHARACTERS_MAX ? undefined : nearestName(name, fields);
-  // Without quotes, and from LanceDB clients also in double quotes, it is taken for a name.
+  // Unquoted text, and from LanceDB clients also text in double quotes, is parsed as a name.
   return nearest === undefined ? 'Text is written in single quotes.' : `Did you mean ${quoteForMessage(nearest)}?`;
 }
 
-/** Comparing long names with many costs more than a hint is worth. */
+/** Comparing many long names costs more than a hint is worth. */
 const FIELD_CHARACTERS_MAX = 100;
 const FIELDS_MAX = 1000;
 
-/** `undefined` when a capture is missing. */
+/** `undefined` if a capture is missing. */
 function fill(template: string, captured: readonly string[]): string | undefined {
   let isWhole = true;
   const text = template.replace(/\{(\d)\}|\$(\d)/g, (_, quoted?: string, plain?: string) => {
@@ -79,22 +79,22 @@ function fill(template: string, captured: readonly string[]): string | undefined
   return isWhole ? text : undefined;
 }
 
-/** Another writer committed first; nothing of ours was committed, and the same write may succeed on the newer version. */
+/** Another writer committed first; nothing was committed here, and the same write may succeed on the newer version. */
 export function isRetryableConflict(error: unknown): boolean {
   return isOfRule(error, 'commit-conflict');
 }
 
-/** Others committed first so often that the engine gave up; nothing of ours was committed. */
+/** Other writers committed first so often that the engine gave up; nothing was committed here. */
 export function isStarved(error: unknown): boolean {
   return isOfRule(error, 'commit-starved');
 }
 
-/** A file of the table is gone, such as one of a version that was just removed. */
+/** A file of the table is missing, such as one of a version that was just removed. */
 export function isDataMissing(error: unknown): boolean {
   return isOfRule(error, 'data-missing');
 }
 
-/** A tag or a branch was deleted while the engine read all of them. */
+/** A tag or branch was deleted while the engine read all of them. */
 export function isRefDeleted(error: unknown): boolean {
   return isOfRule(error, 'ref-deleted');
 }
@@ -120,9 +120,7 @@ export async function retryConflicts<Value>(attemptsMax: number, attempt: () => 
 const LISTINGS_MAX = 20;
 const PAUSE_MILLISECONDS = 10;
 
-/**
- * The engine lists files, then opens each: it fails when one is deleted in between, and the next list is without it.
- */
+/** The engine lists files and then opens each one. It fails if one is deleted in between; the next list omits it. */
 export async function retryListing<Value>(list: () => Promise<Value>): Promise<Value> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -134,7 +132,7 @@ export async function retryListing<Value>(list: () => Promise<Value>): Promise<V
   }
 }
 
-/** Whether the engine could not convert a value, where it computes nothing else. */
+/** Whether the engine could not convert a value, for calls in which it computes nothing else. */
 export function isConversionRefusal(error: unknown): boolean {
   const rule = error instanceof ServiceError ? findErrorRule(error.cause) : undefined;
   return rule === ERROR_RULES.cast || rule === ERROR_RULES['not-computable'];
@@ -142,7 +140,7 @@ export function isConversionRefusal(error: unknown): boolean {
 
 const MALFORMED_BATCH = 'A record batch of the Arrow stream is malformed.';
 
-/** For work that stores rows. Only the bytes of a batch make the engine panic there: a panic is a malformed batch. */
+/** For work that stores rows: only malformed batches make the engine panic there. */
 export async function storeRows<Value>(work: () => Promise<Value>): Promise<Value> {
   try {
     return await work();
@@ -152,7 +150,9 @@ export async function storeRows<Value>(work: () => Promise<Value>): Promise<Valu
   }
 }
 
-/** The commit was made, with fewer rows than were sent: a malformed batch can end the engine's reading without an error. */
+/**
+ * The commit was made with fewer rows than were sent: a malformed batch can end the engine's reading without an error.
+ */
 export class RowsMissing extends ServiceError {
   readonly version: number;
 

@@ -2,16 +2,16 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { findRootFault } from '../../model/address.ts';
 import { findBinary } from './engine-binary.ts';
 
-/** The engine that serves: the main release, or the fallback of a platform that the main one has no binary for. */
+/** The engine in use: the main release, or the fallback on a platform without a binary of the main release. */
 export interface EngineRelease {
-  /** Of LanceDB. */
+  /** The version of LanceDB. */
   readonly version: string;
   readonly isFallback: boolean;
 }
 
 const MAIN_MINOR = 39;
 
-/** Cheap: the engine itself is not loaded. */
+/** Cheap: does not load the engine itself. */
 export function readEngineRelease(): EngineRelease {
   const { version } = findBinary();
   const [major = 0, minor = 0] = version.split('.').map(Number);
@@ -19,9 +19,9 @@ export function readEngineRelease(): EngineRelease {
 }
 
 /**
- * Refuses an address that the engine reads differently from the server, and object stores for the fallback. Seen in
- * @lancedb/lancedb 0.31.0: when the reply to a commit on an object store is lost, the commit may be applied twice,
- * and a compaction may remove files of the version that it made. 0.39.0 recognises its own commit.
+ * Refuses an address that the engine reads differently from the server, and object stores on the fallback. Seen in
+ * @lancedb/lancedb 0.31.0: if the reply to a commit on an object store is lost, the commit may be applied twice, and a
+ * compaction may remove files of the version that it made. 0.39.0 recognizes its own commit.
  */
 export function requireRootSupport(root: string, { version, isFallback }: EngineRelease): void {
   const fault = findRootFault(root);

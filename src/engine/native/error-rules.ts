@@ -1,20 +1,21 @@
 import type { ErrorName } from '../../errors/service-error.ts';
 
 /**
- * One failure of the engine, known only by its message. `$1` in our message is what the pattern captured, `{1}` the same
- * in quotes: names and types, never paths or values of rows. Groups that took no part in the match do not count.
+ * Recognizes one failure of the engine by its message. In our message, `$1` is a capture of the pattern, and `{1}` the
+ * same in quotes: names and types, never paths or values of rows. Groups that did not take part in the match are not
+ * counted.
  */
 export interface ErrorRule {
   readonly blames: 'caller' | 'service';
   readonly pattern: RegExp;
   readonly kind: ErrorName;
   readonly message: string;
-  /** Left out when it names a capture that is missing. */
+  /** Omitted if it names a capture that is missing. */
   readonly hint?: string | undefined;
   readonly retryAfterSeconds?: number | undefined;
 }
 
-/** The caller's fault. */
+/** An error caused by the caller. */
 function refusal(kind: ErrorName) {
   return (pattern: RegExp, message: string, hint?: string): ErrorRule => {
     return { blames: 'caller', pattern, kind, message, hint };
@@ -22,8 +23,8 @@ function refusal(kind: ErrorName) {
 }
 
 /**
- * A failure of the service. It must be recognised by the beginning of its message, up to the first quote, because quoted
- * text may be a caller's.
+ * A failure of the service. It must be recognized by the start of its message, before the first quote, because quoted
+ * text may come from a caller.
  */
 function failure(kind: ErrorName) {
   return (pattern: RegExp, message: string, retryAfterSeconds?: number): ErrorRule => {
@@ -38,11 +39,16 @@ const versionMissing = refusal('TableVersionNotFound');
 const unavailable = failure('ServiceUnavailable');
 const conflict = failure('ConcurrentModification');
 
-/** How the releases begin a message that blames the caller: 0.31.0 in its own words, 0.39.0 in those of its binding. */
+/**
+ * How the releases begin a message that blames the caller: 0.31.0 with its own text, 0.39.0 with that of its binding.
+ */
 const INPUT = String.raw`(?:(?:lance error: )?Invalid user input: |Invalid input, )`;
 const STORAGE = String.raw`^(?:Failed to [^:]+: (?:GenericFailure, )?)?(?:lance error: )?LanceError\(IO\): [^'"]*`;
 
-/** By name. The first one that matches decides. A test provokes each against the real engine; the exceptions say why not. */
+/**
+ * Rules by name; the first match decides. Tests provoke each one with the real engine; comments give the reason for
+ * exceptions.
+ */
 export const ERROR_RULES = {
   // Storage and commits.
   'storage-full': unavailable(new RegExp(String.raw`${STORAGE}\(os error (?:28|122)\)`), 'The storage is full.', 30),
@@ -52,7 +58,7 @@ export const ERROR_RULES = {
     30,
   ),
   'object-store-refused': unavailable(
-    // The first for an object, the second for a list.
+    // The first alternative is for an object, the second for a list.
     new RegExp(
       String.raw`${STORAGE}(?:The operation lacked (?:the necessary privileges|valid authentication credentials) |Generic \w+ error: [^'"]*status code: 40[13] )`,
     ),
@@ -69,8 +75,8 @@ export const ERROR_RULES = {
     'Other writers changed the table at the same time.',
     1,
   ),
-  // The engine retries a conflict for 30 seconds: it takes many other writing processes to get here, or a compaction that
-  // one fast writer outruns.
+  // The engine retries a conflict for 30 seconds: it takes many other writing processes, or a compaction that loses
+  // against one fast writer, to get here.
   'commit-starved': conflict(
     /^[^'"]*?Too many concurrent writers/,
     'Too many writers are changing the table at the same time.',
@@ -111,7 +117,7 @@ export const ERROR_RULES = {
     /^(?:lance error: )?Version not found error: version \S+:(\d+) does not exist/,
     'The table has no version $1 on this branch.',
   ),
-  // Only when another process created the branch since the service looked.
+  // Only if another process created the branch after the service checked.
   'branch-exists': failure('TableBranchAlreadyExists')(
     /^(?:lance error: )?Encountered internal error\. .*Clone operation should not enter build_manifest/,
     'The branch already exists.',
@@ -167,7 +173,7 @@ export const ERROR_RULES = {
     new RegExp(String.raw`^(?:Failed to [^:]+: (?:GenericFailure, )?)?${INPUT}file does not appear to be`),
     'The data of the table cannot be read.',
   ),
-  // Seen in @lancedb/lancedb 0.39.0: a branch of a branch looks in the folder of its parent for indexes that both inherited.
+  // Seen in @lancedb/lancedb 0.39.0: a branch of a branch looks in its parent's folder for indexes that both inherited.
   'branch-index-missing': {
     ...failure('Unsupported')(
       /^[^'"]*?(?:Not found: |Object at location )[^,\n]*\/tree\/\S+\/_indices\//,
@@ -271,7 +277,7 @@ export const ERROR_RULES = {
     'A value of a JSON column is not valid JSON.',
     'Values of a JSON column must be standard JSON (RFC 8259) without repeated keys.',
   ),
-  // Only for a schema that changed after the service compared the columns with the table's.
+  // Only if the schema changed after the service compared the columns with the table's.
   'schema-mismatch': unfit(
     /field '.*' does not exist in table schema|cannot cast field '.*' from|fields did not match/,
     'The data does not fit the schema of the table.',
@@ -314,7 +320,7 @@ export const ERROR_RULES = {
     'A value cannot be converted to the required type.',
     "Compare and assign values of the column's type, or convert them with CAST.",
   ),
-  // Damaged files have other texts.
+  // Damaged files cause other messages.
   'not-computable': invalid(
     /(?:LanceError\(Arrow\)|Arrow error): (?:Parser error|Compute error|Arithmetic overflow): |Error applying filter expression to batch: Execution error: |Encountered non UTF-8 data|too small to store in a Decimal|Max precision of a Decimal|regex parse error|array_slice got invalid stride/,
     'An expression cannot be computed for a value of a row or for a literal.',

@@ -4,8 +4,8 @@ import { loadBinary } from './engine-binary.ts';
 import type * as lancedb from '@lancedb/lancedb/native';
 
 /**
- * The engine's native layer. The JavaScript layer above it is left out: it brings a second Arrow decoder into the process
- * and returns decoded values, where we want bytes. Rows and schemas are Arrow IPC files.
+ * The engine's native layer. Its JavaScript layer is not used: it adds a second Arrow decoder and returns decoded
+ * values, but we need bytes. Rows and schemas are Arrow IPC files.
  */
 export interface NativeEngine extends Pick<typeof lancedb, 'Session' | 'JsFullTextQuery' | 'RrfReranker' | 'Index'> {
   readonly Connection: Pick<typeof lancedb.Connection, 'new'>;
@@ -31,21 +31,21 @@ export type NativeTag = lancedb.TagContents;
 export type NativeBranches = lancedb.Branches;
 export type NativeBranch = lancedb.BranchContents;
 
-/** `columns` of `null` means every column that has a full-text index. A built query names its columns itself. */
+/** `columns: null` means all columns with a full-text index. A built query names its columns itself. */
 export interface NativeFullTextSearch {
   readonly query: string | NativeFullTextQuery;
   readonly columns: readonly string[] | null;
 }
 
 /**
- * Threads for calculation: by itself the engine takes two fewer than there are cores, at least one. The graph of an HNSW
- * index keeps one of them for minutes, and with a single one every write of every table would wait for it.
+ * CPU threads: by default the engine uses two fewer than there are cores, at least one. Building the graph of an HNSW
+ * index occupies one of them for minutes; with a single one, all writes would wait for it.
  */
 const CALCULATION_THREADS_MIN = 4;
 
 /**
- * The library reads these once, when it is loaded. A deep stack lets long SQL chains plan instead of ending the process.
- * How far a scan reads ahead is bounded in bytes and in fragments: by itself it would hold up to 2 GiB for one reader.
+ * The library reads these once, when it is loaded. A large stack lets long SQL chains plan instead of crashing the
+ * process. Read-ahead is bounded in bytes and fragments: by default one reader could hold up to 2 GiB.
  */
 const ENVIRONMENT_DEFAULTS = {
   LANCEDB_LOG: 'off',

@@ -1,26 +1,26 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { CallerCounts } from '../../model/limits/caller-counts.ts';
 
-/** How long a caller waits for a query, and whether it still does. */
+/** How long a caller waits for a query, and whether it is still waiting. */
 export interface QueryTimeout {
   readonly seconds: number | undefined;
-  /** May be created by the first call, which most queries never make. */
+  /** Created lazily: most queries never need it. */
   readonly signal: () => AbortSignal;
-  /** Whose bounds count the query; absent for work of the service. */
+  /** The caller whose limits count the query; absent for internal work. */
   readonly caller?: string;
   /** What to do about a query that takes too long. */
   readonly hint?: string;
 }
 
-/** Whose queries those without a caller are. */
+/** The caller of internal queries. */
 export const SERVICE = '';
 
-/** So long a query runs before it is noticed that its client has left: most have ended by then. */
+/** A query runs this long before a disconnect of its client is noticed; most have ended by then. */
 const SHORT_MILLISECONDS = 50;
 
 /**
- * The time that a query may keep its caller waiting, in one wait or in several. Between two waits the clock stops: a slow
- * reader is not the engine's fault.
+ * The time that a caller may wait for a query, in one wait or several. The clock stops between waits: a slow reader is
+ * not the engine's fault.
  */
 export class QueryDeadline {
   readonly #seconds: number;
@@ -30,7 +30,7 @@ export class QueryDeadline {
   #remainingMilliseconds: number;
   #orphaned: Promise<unknown> | undefined;
 
-  /** For a query that begins now, unless too many orphaned ones are still running. */
+  /** Begins the deadline of a query; refuses if too many orphaned queries are still running. */
   constructor(secondsMax: number, orphans: OrphanedQueries, timeout?: QueryTimeout) {
     this.caller = timeout?.caller ?? SERVICE;
     orphans.requireCapacity(this.caller);
@@ -40,7 +40,7 @@ export class QueryDeadline {
     this.#remainingMilliseconds = this.#seconds * 1000;
   }
 
-  /** The engine cannot cancel a query: a late one runs on as an orphan, and only its caller stops waiting. */
+  /** The engine cannot cancel a query: a late one continues as an orphan, and only its caller stops waiting. */
   async wait<Value>(work: Promise<Value>): Promise<Value> {
     const startedAt = performance.now();
     return new Promise<Value>((resolve, reject) => {
@@ -72,13 +72,13 @@ export class QueryDeadline {
     });
   }
 
-  /** The caller waits no more for what has begun. */
+  /** The caller no longer waits for this work. */
   leave(work: Promise<unknown>): void {
     this.#orphans.add(work, this.caller);
     this.#orphaned = work;
   }
 
-  /** At once, unless the query still runs as an orphan: then at its end. */
+  /** Calls `release` at once, or, if the query still runs as an orphan, when it ends. */
   whenOver(release: () => void): void {
     if (this.#orphaned === undefined) release();
     else this.#orphaned.then(release, release);
@@ -91,8 +91,8 @@ export interface OrphanLimits {
 }
 
 /**
- * Queries whose caller left or timed out. They take processor and memory until they end, so their number is bounded: of
- * each caller first, which then limits only that caller.
+ * Queries whose caller disconnected or timed out. They use CPU and memory until they end, so their number is bounded,
+ * first per caller, so that one caller does not affect others.
  */
 export class OrphanedQueries {
   readonly #limits: OrphanLimits;
@@ -113,7 +113,7 @@ export class OrphanedQueries {
   }
 
   requireCapacity(caller: string): void {
-    // The usual case, in every query.
+    // The fast path, because this runs for every query.
     if (this.count === 0) return;
     const { queriesMax, perCallerMax } = this.#limits;
     const own = this.#counts.of(caller);

@@ -3,7 +3,9 @@ import type { FullTextIndexSpec } from '../../model/index-spec.ts';
 import type { EngineRelease } from './engine-release.ts';
 import type { NativeIndex, NativeIndexFactory, NativeTable } from './native.ts';
 
-/** Compacts, removes versions committed before `cutoff`, and refreshes indexes. 0.31.0 takes their age, 0.39.0 the time. */
+/**
+ * Compacts, removes versions committed before `cutoff`, and refreshes indexes. 0.31.0 takes their age, 0.39.0 the time.
+ */
 export async function optimizeTable(
   native: NativeTable,
   { isFallback }: EngineRelease,
@@ -11,13 +13,16 @@ export async function optimizeTable(
 ): ReturnType<NativeTable['optimize']> {
   const now = Date.now();
   const time = Math.min(Math.floor(cutoff), now);
-  // Files that no version names are left alone for a week: another process may be writing them.
+  // Unreferenced files are kept for a week: another process may be writing them.
   return native.optimize(isFallback ? now - time : time, false);
 }
 
 const FALLBACK_HINT = 'The server runs on its fallback engine, which does not support them.';
 
-/** 0.39.0 has an argument in the middle and one at the end that 0.31.0 lacks. The engine ends the process when it does not know the language. */
+/**
+ * 0.39.0 has two more arguments than 0.31.0, one in the middle and one at the end. The engine crashes the process if it
+ * does not know the language.
+ */
 export function toFullTextIndex(
   factory: NativeIndexFactory,
   { isFallback }: EngineRelease,

@@ -6,9 +6,9 @@ const ENGINE_THREADS = /^(?:tokio|lance)/;
 const SCAN_MILLISECONDS = 1000;
 
 /**
- * Gives the engine's threads a lower priority than the event loop: while searches keep every processor busy, a request that
- * is only refused is still handled at once. A thread inherits the priority of its creator, so few are found by later scans.
- * Only Linux has a priority for each thread; elsewhere, and without the permission, nothing happens.
+ * Gives the engine's threads a lower priority than the event loop: while searches use all CPUs, a request that is only
+ * refused is still handled at once. A thread inherits the priority of its creator, so later scans find few new ones.
+ * Only Linux has priorities per thread; elsewhere, or without permission, nothing happens.
  */
 export function lowerEngineThreads(nice: number): { close(): void } {
   if (nice === 0 || process.platform !== 'linux') return { close: () => {} };
@@ -21,7 +21,7 @@ export function lowerEngineThreads(nice: number): { close(): void } {
   return { close: () => clearInterval(timer) };
 }
 
-/** Returns all current threads: the id of one that ended may be used again. */
+/** Returns all current thread ids: the id of an ended thread may be reused. */
 async function lowerNew(known: ReadonlySet<string>, nice: number): Promise<ReadonlySet<string>> {
   const threads = await readdir(TASKS);
   for (const thread of threads) if (!known.has(thread)) await lower(thread, nice);
@@ -34,6 +34,6 @@ async function lower(thread: string, nice: number): Promise<void> {
     const own = getPriority();
     if (ENGINE_THREADS.test(name) && getPriority(Number(thread)) === own) setPriority(Number(thread), own + nice);
   } catch {
-    // The thread has ended, or we lack the permission.
+    // The thread has ended, or permission is missing.
   }
 }

@@ -10,13 +10,13 @@ interface HybridSearch {
   readonly table: NativeTable;
   readonly plan: HybridPlan;
   readonly batchRows: number;
-  /** Analyses one leg. */
+  /** Analyzes one leg. */
   analyze(build: () => NativeQuery): Promise<Analysis>;
 }
 
 /**
- * The engine runs a search by vector and full text, but refuses to explain or analyse it. So each leg is analysed by
- * itself; then the whole search runs once, and that run measures the cost of fusing both results and of reading the rows.
+ * The engine runs a search by vector and full text, but refuses to explain or analyze it. So each leg is analyzed
+ * separately; then the whole search runs once to measure the cost of fusing both results and reading the rows.
  */
 export async function analyzeHybrid(search: HybridSearch): Promise<Analysis> {
   requireHybrid(search.plan);
@@ -54,7 +54,7 @@ function toCount(value: number): Metric {
   return { value, unit: 'count', text: String(value) };
 }
 
-/** In the engine's form, but exact. */
+/** In the engine's format, but exact. */
 function toDuration(value: number): Metric {
   const [scale, unit] = value < 1e3 ? [1, 'ns'] : value < 1e6 ? [1e3, 'µs'] : [1e6, 'ms'];
   return { value, unit: 'nanoseconds', text: `${value / scale}${unit}` };

@@ -12,8 +12,8 @@ export function toAnalysis(text: string, readRoot: () => PlanStep): Analysis {
 }
 
 /**
- * Reads the engine's analysis into a tree. Each step is one line, two spaces deeper than its parent:
- * `Name: elapsed=…, details, metrics=[name=figure, …]`. Any other text becomes a single step: the plan quotes the caller's
+ * Parses the engine's analysis into a tree. Each step is one line, indented by two more spaces than its parent: `Name:
+ * elapsed=…, details, metrics=[name=figure, …]`. Any other text becomes a single step: the plan quotes the caller's
  * literals unescaped, and no literal may turn an analysis into an error.
  */
 export function parsePlan(text: string): PlanStep {
@@ -31,7 +31,7 @@ export function parsePlan(text: string): PlanStep {
   return only === undefined || root.children.length > 1 ? toOneStep(text) : only;
 }
 
-/** Reads a plan that was not run: it has no lists of metrics, which otherwise end a step. */
+/** Parses a plan that was not run: it has no lists of metrics, which otherwise end a step. */
 export function parseExplanation(text: string): PlanStep {
   const lines = text.trimEnd().split('\n');
   const ended = lines.map((line, index) => {
@@ -49,7 +49,7 @@ export function formatStepLine(operator: string, details: string, metrics: Reado
   return `${operator}: ${[...parts, `metrics=[${figures.join(', ')}]`].join(', ')}`;
 }
 
-/** Indents every step line by one level; lines inside a quoted literal stay as they are. */
+/** Indents every step line by one level; line breaks inside a quoted literal are unchanged. */
 export function indentPlan(text: string): string {
   const lines = toStepLines(text).map(({ depth, content }) => `${'  '.repeat(depth + 1)}${content}`);
   return lines.join('\n');
@@ -62,7 +62,7 @@ interface OpenStep extends PlanStep {
 const STEP_LINE = /^((?: {2})*)([A-Z]\w*(?:[:, ].*)?)$/s;
 const STEP_END = /metrics=\[[^\n]*\]$/;
 
-/** Joins lines that a line break inside a literal has split. */
+/** Joins lines that were split by a line break inside a literal. */
 function toStepLines(text: string) {
   const lines: { depth: number; content: string }[] = [];
   for (const line of text.split('\n')) {
@@ -96,7 +96,7 @@ function parseStep(content: string): OpenStep | undefined {
 
 function parseFigures(text: string) {
   const metrics: Record<string, Metric> = {};
-  // Kept in the details: nothing of the engine's line is lost.
+  // Added to the details, so that nothing of the engine's line is lost.
   const unread: string[] = [];
   for (const part of text === '' ? [] : text.split(/, (?=\w+=)/)) {
     const [, name = '', figure = ''] = /^(\w+)=(.*)$/s.exec(part) ?? [];
@@ -107,7 +107,7 @@ function parseFigures(text: string) {
   return { metrics, unread };
 }
 
-/** The elapsed time comes first, except after the one setting of the outermost step. */
+/** The elapsed time comes first, except after the only setting of the outermost step. */
 function takeElapsed(stated: string): { elapsed: Readonly<Record<string, Metric>>; details: string } {
   const [whole, before = '', text = ''] = /^(verbose=\w+)?(?:, )?elapsed=([^,\s]+)(?:, |$)/.exec(stated) ?? [];
   const metric = parseMetric('elapsed', text);
@@ -120,14 +120,14 @@ function toOneStep(text: string): PlanStep {
   return { operator, details: text.trim(), metrics: {}, children: [] };
 }
 
-/** Reads a figure as the engine prints it for people, rounded; `undefined` when it is none. */
+/** Parses a metric in the engine's rounded, human-readable form; `undefined` if it is none. */
 export function parseMetric(name: string, text: string): Metric | undefined {
   const [, digits, gap, unit] = /^(\d+(?:\.\d+)?)( ?)([a-zA-Zµμ]*)$/.exec(text) ?? [];
   if (digits === undefined || gap === undefined || unit === undefined) return undefined;
   const number = Number(digits);
   const nanoseconds = gap === '' ? NANOSECONDS[unit] : undefined;
   if (nanoseconds !== undefined) return { value: Math.round(number * nanoseconds), unit: 'nanoseconds', text };
-  // `1.00 B` with two decimals is a billion of something; sizes have one.
+  // `1.00 B` with two decimals means a billion; byte sizes have one decimal.
   const bytes = gap === ' ' && !(unit === 'B' && /\.\d\d$/.test(digits)) ? BYTES[unit] : undefined;
   if (bytes !== undefined) return { value: Math.round(number * bytes), unit: 'bytes', text };
   const count = COUNTS[gap + unit];

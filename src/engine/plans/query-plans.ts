@@ -15,7 +15,7 @@ import { toFailureCheck } from '../workarounds/silent-failures.ts';
 import { analyzeHybrid, describeFusion } from './hybrid-analysis.ts';
 import { parseExplanation, parsePlan, redactPlan, toAnalysis } from './plan-text.ts';
 
-/** The plan of a query, which is not run. */
+/** The plan of a query, without running it. */
 export async function explainQuery(
   parts: EngineParts,
   table: OpenTable,
@@ -31,7 +31,7 @@ export async function explainQuery(
     const whole = await explain(buildQuery(table.native, plan));
     const search = toUnfilteredText(plan);
     if (search === undefined) return whole;
-    // The engine would filter first: it is asked for the rows without the filter, and then for those of them that match.
+    // The engine would filter first, so the server searches without the filter, then applies it to the rows found.
     const filter = { operator: 'FilterExec', details: String(query.filter) };
     return toParent(filter, [await explain(buildScan(table.native, search))]);
   }
@@ -41,7 +41,7 @@ export async function explainQuery(
   return toParent(describeFusion(plan), children);
 }
 
-/** A step that the server does itself, above steps of the engine. */
+/** A step that the server executes, above steps of the engine. */
 function toParent(
   { operator, details }: Pick<PlanStep, 'operator' | 'details'>,
   children: readonly Analysis[],
@@ -51,7 +51,7 @@ function toParent(
   return toAnalysis(text, () => ({ operator, details, metrics: {}, children: children.map(({ root }) => root) }));
 }
 
-/** Runs the query and returns the cost of each of its steps. */
+/** Runs the query and returns the cost of each step. */
 export async function analyzeQuery(
   parts: EngineParts,
   state: TableState,
@@ -59,7 +59,7 @@ export async function analyzeQuery(
   timeout?: QueryTimeout,
 ): Promise<Analysis> {
   const { tables, querySeconds: seconds } = parts;
-  // A native query runs only once, so it is built anew for each run.
+  // A native query runs only once, so it is built again for each run.
   const analyze = async (build: () => NativeQuery): Promise<Analysis> => {
     const text = redactPlan(await engineCall(async () => build().analyzePlan()), state.location);
     return toAnalysis(text, () => parsePlan(text));

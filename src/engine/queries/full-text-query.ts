@@ -17,7 +17,7 @@ interface SearchedTable {
   readonly factory: NativeFullTextFactory;
 }
 
-/** Checks the columns: the engine analyses a search that it cannot run as one without results. */
+/** Checks the columns, because the engine analyzes a search that it cannot run as one without results. */
 export async function toNativeSearch(query: FullTextQuery, table: SearchedTable): Promise<NativeFullTextSearch> {
   const columns = columnsOf(query);
   for (const path of columns) if (path !== undefined) requireText(table.schema, path);
@@ -30,7 +30,7 @@ export async function toNativeSearch(query: FullTextQuery, table: SearchedTable)
   return { query: new FullTextBuilder(table.factory, indexed).build(query), columns: null };
 }
 
-/** Of all parts; `undefined` for a part that names none, which means every column with an index. */
+/** The columns of all parts; `undefined` for a part without a column, which searches every indexed column. */
 function columnsOf(query: FullTextQuery): readonly (FieldPath | undefined)[] {
   switch (query.kind) {
     case 'text':
@@ -97,7 +97,7 @@ class FullTextBuilder {
     ]);
   }
 
-  /** The engine requires a column for each part; without one, any column with an index may match. */
+  /** The engine requires a column for each part; without one, any indexed column may match. */
   #inColumns(path: FieldPath | undefined, build: (column: string) => NativeFullTextQuery): NativeFullTextQuery {
     if (path !== undefined) return build(indexedColumn(path));
     const parts = this.#requireIndexed().map(build);

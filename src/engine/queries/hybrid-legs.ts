@@ -8,7 +8,7 @@ import { fuseByRank } from './rank-fusion.ts';
 import type { FusedRow, RankedRow } from './rank-fusion.ts';
 import { idsInTurns, visitInTurns } from '../row-turns.ts';
 
-/** The engine's own limit of a search. */
+/** The engine's default limit of a search. */
 export const ROWS_DEFAULT = 10;
 
 interface FusedRanks {
@@ -20,7 +20,7 @@ interface FusedRanks {
 
 export async function searchLegs(table: NativeTable, plan: HybridPlan, batchRows: number): Promise<FusedRanks> {
   const legs = buildLegs(table, plan);
-  // Both are waited for: a query must not end while a part of it still runs.
+  // Wait for both: a query must not end while a part of it still runs.
   const [vector, text] = await Promise.allSettled([
     readLeg(legs.vector(), '_distance', batchRows),
     readLeg(legs.text(), '_score', batchRows).then(async (rows) => filterAfter(table, plan, rows, batchRows)),
@@ -46,8 +46,8 @@ export function buildLegs(table: NativeTable, plan: HybridPlan) {
 }
 
 /**
- * A full-text search that is filtered afterwards: its best rows are found without the filter, and then searched for again
- * among themselves. `undefined` when there are none.
+ * For a full-text search with a postfilter: finds its best rows without the filter, then searches among them.
+ * `undefined` if there are none.
  */
 export async function filterTextAfter(
   table: NativeTable,
@@ -59,7 +59,7 @@ export async function filterTextAfter(
   const { query } = plan;
   const rows = await readLeg(buildScan(table, leg), '_score', batchRows);
   if (rows.length === 0) return undefined;
-  // All rows with these words: the order of searching and filtering does not matter.
+  // These are all rows with the words, so the order of searching and filtering does not matter.
   if (rows.length < (leg.query.k ?? ROWS_DEFAULT)) return plan;
   const ids = rows.map(({ id }) => id).join(', ');
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- A guarded expression, and numbers.
@@ -70,7 +70,7 @@ export async function filterTextAfter(
 /** The search that such a query begins with; `undefined` for any other query. */
 export function toUnfilteredText(plan: QueryPlan): QueryPlan | undefined {
   const { search, vectorColumn, query } = plan;
-  // With `k` of 0 nothing is searched, and the engine panics when it is asked for so many.
+  // With `k` of 0 nothing is searched, and the engine panics if asked for 0 rows.
   if (search === undefined || vectorColumn !== undefined || query.k === 0 || !isFilteredAfter(plan)) return undefined;
   const projection = { kind: 'names', paths: [['_rowid'], ['_score']] } as const;
   // `order_by` sorts the rows with the highest scores; it does not choose them.
@@ -79,8 +79,8 @@ export function toUnfilteredText(plan: QueryPlan): QueryPlan | undefined {
 }
 
 /**
- * Only in a vector search can the engine filter afterwards. So a full-text search finds the rows that the offset would skip
- * too, and is filtered and shortened when it has ended.
+ * The engine can only postfilter a vector search. So a full-text search also returns the rows that the offset would
+ * skip; it is filtered and shortened afterwards.
  */
 function toTextLeg(leg: QueryPlan): QueryPlan {
   if (!isFilteredAfter(leg)) return leg;
@@ -92,7 +92,7 @@ function isFilteredAfter({ query: { filter, prefilter } }: QueryPlan): boolean {
   return filter !== undefined && !prefilter;
 }
 
-/** As the engine does for a vector search: the offset counts rows that match. */
+/** As in the engine's vector search, the offset counts matching rows. */
 async function filterAfter(
   table: NativeTable,
   plan: HybridPlan,

@@ -15,9 +15,9 @@ import type { FusedRow } from './rank-fusion.ts';
 import { idsInTurns, visitInTurns } from '../row-turns.ts';
 
 /**
- * A search by vector and full text. The engine's own replaces distances and scores by normalised ones in a single column.
- * So both legs return row ids and their measure only, ranks are fused here, and the rows that are left are read by id.
- * Returns `undefined` when there are none.
+ * A search by vector and full text. The engine's own replaces distances and scores by normalized values in a single
+ * column. So both legs return only row ids and their measure, ranks are fused here, and the remaining rows are read by
+ * id. Returns `undefined` if there are none.
  */
 export async function runHybrid(
   table: NativeTable,
@@ -29,13 +29,13 @@ export async function runHybrid(
   return takeFusedRows(table, plan, rows, batchRows);
 }
 
-/** Refuses what a hybrid search cannot do, and columns that it cannot return, before anything is searched. */
+/** Refuses what a hybrid search cannot do, and columns that it cannot return, before searching. */
 export function requireHybrid(plan: HybridPlan): void {
   requireOneSearch(plan);
   chooseColumns(plan);
 }
 
-/** `undefined` when there are none. */
+/** `undefined` if there are no rows. */
 export async function takeFusedRows(
   table: NativeTable,
   plan: HybridPlan,
@@ -66,8 +66,8 @@ function isNamed(path: readonly string[], name: string): boolean {
 }
 
 /**
- * Columns and their expressions. The measures are placeholders for values that are filled in. They follow the others,
- * unless the query names them; a row id that is not asked for comes last.
+ * Columns and their expressions. The measures are placeholders that are filled in later. They follow the other columns,
+ * unless the query names them; a row id that was not requested comes last.
  */
 export function chooseColumns(plan: QueryPlan): readonly [string, string][] {
   const columns = chooseTableColumns(plan);
@@ -101,7 +101,7 @@ interface Output {
   readonly hidesRowId: boolean;
 }
 
-/** The engine returns rows in the order of their ids, in batches that each are of one fragment. */
+/** The engine returns rows in order of ids, in batches of one fragment each. */
 async function toResult(
   rows: readonly FusedRow[],
   taken: readonly Buffer[],
@@ -150,7 +150,7 @@ function* split(
   }
 }
 
-/** Later batches are built when the reader takes them. */
+/** Builds later batches when the reader asks for them. */
 async function* pickLater(
   head: Buffer,
   parts: Iterable<readonly PlacedRow[]>,

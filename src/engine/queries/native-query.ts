@@ -47,7 +47,10 @@ export async function planQuery(
   return plan;
 }
 
-/** The engine sorts what a search finds, the rows that the offset skips included, and then skips the first of that order. */
+/**
+ * The engine sorts the rows that a search finds, including those that the offset skips, and then applies the offset to
+ * the sorted rows.
+ */
 function requireOrder({ query: { orderBy = [], offset = 0 }, schema, vectorColumn, search }: QueryPlan): void {
   for (const { path } of orderBy) requireSortable(schema, path);
   if (orderBy.length === 0 || offset === 0 || (vectorColumn === undefined && search === undefined)) return;
@@ -79,7 +82,7 @@ export function isHybrid(plan: QueryPlan): plan is HybridPlan {
   return plan.vectorColumn !== undefined && plan.search !== undefined && plan.query.k !== 0;
 }
 
-/** The engine fuses one list of rows with another by their rank: neither several lists nor sorted rows will do. */
+/** The engine fuses two lists of rows by rank, so several vectors or an order are not possible. */
 export function requireOneSearch({ query, vectorColumn }: HybridPlan): void {
   if (query.orderBy !== undefined) {
     throw invalidInput('A hybrid search cannot be sorted with order_by.', 'Its rows are always sorted by relevance.');
@@ -91,7 +94,7 @@ export function requireOneSearch({ query, vectorColumn }: HybridPlan): void {
   );
 }
 
-/** Any query but a hybrid one, of which this is the vector search alone. */
+/** Any query except a hybrid one; of a hybrid query, only its vector search. */
 export function buildQuery(table: NativeTable, plan: QueryPlan): NativeQuery {
   const { query, vectorColumn } = plan;
   if (query.k === 0) return buildScan(table, toEmptyScan(plan));
@@ -107,8 +110,8 @@ export function buildScan(table: NativeTable, plan: QueryPlan): NativeQuery {
 }
 
 /**
- * For a query without rows, a scan that ends before its first row. The engine refuses a search for no neighbours, and takes
- * a limit of 0 in a full-text search for no limit.
+ * For a query without rows, a scan that ends before its first row. The engine refuses a search for no neighbors, and
+ * treats a limit of 0 in a full-text search as no limit.
  */
 function toEmptyScan(plan: QueryPlan): QueryPlan {
   const { orderBy: _unused, ...rest } = plan.query;
@@ -129,7 +132,7 @@ export function buildVectorSearch(table: NativeTable, plan: QueryPlan, column: V
   if (query.distanceType !== undefined) native.distanceType(query.distanceType);
   if (query.probes !== undefined) applyProbes(native, query.probes);
   if (query.ef !== undefined) native.ef(query.ef);
-  // 0 means no refinement, which the engine refuses where there is an index.
+  // 0 means no refinement, but the engine refuses 0 if there is an index.
   if (query.refineFactor !== undefined && query.refineFactor > 0) native.refineFactor(query.refineFactor);
   if (query.lowerBound !== undefined || query.upperBound !== undefined) {
     native.distanceRange(query.lowerBound ?? null, query.upperBound ?? null);
@@ -177,13 +180,13 @@ function isAdded(path: FieldPath): boolean {
   return path.length === 1 && ADDED_COLUMNS.has(path[0]);
 }
 
-/** The engine's default. It refuses a minimum above the maximum after every single call. */
+/** The engine's default. It checks that the minimum does not exceed the maximum after every single call. */
 const PROBES_DEFAULT = 20;
 const NO_MAXIMUM = 0;
 
 function applyProbes(native: NativeVectorQuery, { minimum, maximum }: Probes): void {
   if (minimum === maximum) return native.nprobes(minimum);
-  // 0 beside another maximum means that no minimum was given: the default, but at most the maximum.
+  // 0 next to another maximum means that no minimum was given: use the default, at most the maximum.
   const wanted = minimum === 0 ? Math.min(PROBES_DEFAULT, maximum ?? PROBES_DEFAULT) : minimum;
   if (maximum !== undefined && maximum < PROBES_DEFAULT) {
     native.minimumNprobes(wanted);

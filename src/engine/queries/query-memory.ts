@@ -11,18 +11,18 @@ import { formatCount } from '../../model/value-text.ts';
 import type { QueryPlan } from './native-query.ts';
 import { BATCHES_AHEAD } from './read-memory.ts';
 
-/** Of a table, as the engine's statistics have it: stored, so compressed. */
+/** The stored, compressed size of a table, from the engine's statistics. */
 export interface TableSize {
   readonly rows: number;
   readonly bytes: number;
 }
 
 export interface MemoryEstimate {
-  /** The peak inside the engine and of what it has returned. */
+  /** The peak inside the engine, including what it has returned. */
   readonly bytes: number;
-  /** Of one row of the result. */
+  /** The size of one result row. */
   readonly rowBytes: number;
-  /** Rows that the engine keeps until it returns them; 0 for a scan, whose rows pass through. */
+  /** Rows that the engine keeps until it returns them; 0 for a scan, which streams its rows. */
   readonly heldRows: number;
   readonly heldBytes: number;
   readonly refinedBytes: number;
@@ -30,12 +30,12 @@ export interface MemoryEstimate {
 
 const MiB = 1024 * 1024;
 
-/** A query that holds less is not counted, and not even looked at. */
+/** Queries that hold less than this are neither estimated nor counted. */
 const SMALL_ROWS = 1024;
 const SMALL_ROW_BYTES = 8 * 1024;
 export const FEW_ROWS = 16;
 const SMALL_FILTER_CHARACTERS = 4096;
-/** The engine's own limit of a vector search. */
+/** The engine's default limit of a vector search. */
 const NEIGHBOURS_DEFAULT = 10;
 
 /**
@@ -44,19 +44,19 @@ const NEIGHBOURS_DEFAULT = 10;
  */
 const HELD_FACTOR = 3;
 const HELD_ROW_BYTES = 100;
-/** A search by vector and text keeps both lists of row ids, the rows that it reads, and those that it returns. */
+/** A hybrid search keeps both lists of row ids, the rows that it reads, and those that it returns. */
 const FUSED_FACTOR = 2.5;
-/** `LANCE_DEFAULT_IO_BUFFER_SIZE`, as the engine is loaded. */
+/** `LANCE_DEFAULT_IO_BUFFER_SIZE` as set when the engine is loaded. */
 const READ_AHEAD_BYTES = 32 * MiB;
 /** A list of 100,000 numbers, 690,000 characters, takes 113 MB. */
 const BYTES_PER_FILTER_CHARACTER = 170;
 const BYTES_PER_LISTED_ID = 1130;
-/** Rows that a filter computes at once. */
+/** Rows that a filter processes at once. */
 const FILTER_ROWS = 8192;
 /** Texts are stored at a third to a half of their size. */
 const DECODED_FACTOR = 3;
 
-/** False for the many small queries, at the cost of a few comparisons. Those without known widths have statistics read. */
+/** Cheap, because most queries are small: a few comparisons. If widths are unknown, statistics must be read. */
 export function mayBeLarge(plan: QueryPlan): boolean {
   const { query, schema, vectorColumn, search } = plan;
   if (isLongFilter(query.filter)) return true;
@@ -70,13 +70,13 @@ export function mayBeLarge(plan: QueryPlan): boolean {
   return (fixedRowBytes(query, schema) ?? Infinity) > SMALL_ROW_BYTES;
 }
 
-/** Such results are small, however wide the rows are. A scan that sorts reads all rows of the table to find them. */
+/** Whether the result is small, however wide the rows are. A scan that sorts reads all rows of the table. */
 export function hasFewRows({ query, vectorColumn, search }: QueryPlan): boolean {
   const { k = Infinity, orderBy } = query;
   return k <= FEW_ROWS && (orderBy === undefined || vectorColumn !== undefined || search !== undefined);
 }
 
-/** Of a query that ran with batches of that many rows. */
+/** The estimate for a query with batches of `batchRows` rows. */
 export function estimateMemory(plan: QueryPlan, size: TableSize, batchRows: number): MemoryEstimate {
   const { query, vectorColumn, search } = plan;
   const rowBytes = resultRowBytes(plan, size);
@@ -91,19 +91,19 @@ export function estimateMemory(plan: QueryPlan, size: TableSize, batchRows: numb
   return { bytes: Math.ceil(bytes), rowBytes, heldRows, heldBytes, refinedBytes: refined };
 }
 
-/** Vectors that are read to find the nearest of more candidates than are returned. */
+/** Vectors that are read to find the nearest among more candidates than are returned. */
 function refinedBytes({ vectors, k = NEIGHBOURS_DEFAULT, refineFactor = 0 }: Query, rowsMax: number): number {
   const vectorBytes = (vectors[0]?.length ?? 0) * Float32Array.BYTES_PER_ELEMENT;
   return vectors.length * Math.min(k * refineFactor, rowsMax) * vectorBytes;
 }
 
-/** Its rows are searched for twice, the second time by a list of their ids. */
+/** Whether its rows are searched for twice, the second time by a list of their ids. */
 function isTextFilteredAfter({ query, search, vectorColumn }: QueryPlan): boolean {
   const isFilteredAfter = query.filter !== undefined && !query.prefilter;
   return isFilteredAfter && search !== undefined && vectorColumn === undefined;
 }
 
-/** For counting, which returns no rows. */
+/** For a count, which returns no rows. */
 export function estimateFilter(filter: GuardedSql, schema: Schema, size: TableSize): number {
   return Math.ceil(Math.min(DECODED_FACTOR * size.bytes, READ_AHEAD_BYTES) + filterBytes(filter, schema, size));
 }
@@ -112,7 +112,7 @@ export function isLongFilter(filter: GuardedSql | undefined): boolean {
   return filter !== undefined && filter.length > SMALL_FILTER_CHARACTERS;
 }
 
-/** Rows of a search, and rows in order, are kept until the last of them is known. */
+/** A search and a sort keep their rows until the last one is known. */
 function countHeldRows({ query, vectorColumn, search }: QueryPlan, tableRows: number): number {
   const { k, offset = 0, orderBy } = query;
   if (vectorColumn !== undefined) {
@@ -130,7 +130,7 @@ function filterBytes(filter: GuardedSql | undefined, schema: Schema, size: Table
   return filter.length * BYTES_PER_FILTER_CHARACTER + computed;
 }
 
-/** Of one row that is returned or sorted: exact for columns of fixed width, else by the size of the stored rows. */
+/** The size of a returned or sorted row: exact for fixed-width columns, otherwise based on the stored size. */
 export function resultRowBytes({ query, schema }: Pick<QueryPlan, 'query' | 'schema'>, size: TableSize): number {
   const { projection } = query;
   const expressions = projection?.kind === 'aliases' ? projection.columns : [];
@@ -152,7 +152,7 @@ function expressionBytes(expression: GuardedSql, schema: Schema, size: TableSize
   return factor * columns + bytes;
 }
 
-/** What columns of variable width take in a row, all of them together: nothing tells them apart. */
+/** The size of all variable-width columns of a row together, because statistics do not distinguish them. */
 function variableBytes(schema: Schema, { rows, bytes }: TableSize): number {
   if (rows === 0) return 0;
   const fixed = sum(schema.fields.map(({ type }) => fixedBytes(type) ?? 0));
@@ -161,7 +161,7 @@ function variableBytes(schema: Schema, { rows, bytes }: TableSize): number {
 
 const VARIABLE_BYTES_MIN = 64;
 
-/** `undefined` when there are texts, lists, or expressions of any type. */
+/** `undefined` if there are texts, lists, or expressions of any type. */
 export function fixedRowBytes(query: Query, schema: Schema): number | undefined {
   if (query.projection?.kind === 'aliases') return undefined;
   let total = 0;
@@ -174,8 +174,8 @@ export function fixedRowBytes(query: Query, schema: Schema): number | undefined 
 }
 
 /**
- * Of a row in a batch, which holds a dictionary once, however few its rows are. `undefined` as above, and where there are no
- * dictionaries.
+ * The size of a row in a batch, which contains each dictionary once, however few its rows are. `undefined` as above,
+ * and if there are no dictionaries.
  */
 export function indexedRowBytes({ query, schema }: Pick<QueryPlan, 'query' | 'schema'>): number | undefined {
   if (query.projection?.kind === 'aliases') return undefined;
@@ -185,7 +185,7 @@ export function indexedRowBytes({ query, schema }: Pick<QueryPlan, 'query' | 'sc
   return widths.includes(undefined) ? undefined : sum(widths.map((width) => width ?? 0));
 }
 
-/** Columns that a query returns, and those that it only sorts by: the engine keeps both. */
+/** Columns that a query returns or only sorts by: the engine keeps both. */
 function readTypes({ projection, orderBy = [] }: Query, schema: Schema): readonly DataType[] {
   if (projection === undefined) return schema.fields.map(({ type }) => type);
   const returned = projection.kind === 'names' ? projection.paths : [];
@@ -222,7 +222,7 @@ function sum(values: readonly number[]): number {
   return values.reduce((total, value) => total + value, 0);
 }
 
-/** Says which value to lower, and to what. */
+/** Explains which value to lower, and to what. */
 export function tooMuchMemory(plan: QueryPlan, estimate: MemoryEstimate, bytesMax: number): ServiceError {
   return refuse(estimate.bytes, bytesMax, adviseLess(plan, estimate, bytesMax));
 }

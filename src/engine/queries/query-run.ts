@@ -3,7 +3,7 @@ import type { QueryTimeout } from '../native/query-deadline.ts';
 import type { EngineParts } from '../parts.ts';
 import type { ReadLease } from './read-memory.ts';
 
-/** What a query runs under: its deadline, and the memory that it has. */
+/** The deadline of a query, and the memory that it holds. */
 export interface QueryRun {
   readonly deadline: QueryDeadline;
   readonly lease: ReadLease;
@@ -37,14 +37,15 @@ export async function waitFor<Value>({ deadline, lease }: QueryRun, work: Promis
   }
 }
 
-/** Holds the lease until the last file is read, the reader stops, or the call that it left has ended. */
+/** Holds the lease until the last file is read, the reader stops, or the orphaned call has ended. */
 export function leaseFiles(
   { deadline, lease, timeout }: QueryRun,
   files: AsyncIterable<Buffer>,
 ): AsyncIterable<Buffer> {
   if (lease.heldBytes === 0) return files;
   const release = (): void => deadline.whenOver(() => lease.close());
-  // A reply that ends before its first file was asked for never stops the reader. The deadline hears of it first.
+  // A reply that ends before its first file was requested never stops the reader. `setImmediate` lets the deadline see
+  // it first.
   timeout?.signal().addEventListener('abort', () => setImmediate(release), { once: true });
   return {
     [Symbol.asyncIterator]() {

@@ -20,8 +20,8 @@ export interface FusedRow {
 export const FUSION_CONSTANT = 60;
 
 /**
- * Reciprocal rank fusion, with the engine's 32-bit arithmetic. Rows of equal relevance keep their order: first those of the
- * vector search. The engine leaves that order open above 20 rows.
+ * Reciprocal rank fusion with the engine's 32-bit arithmetic. Rows of equal relevance keep their order, those of the
+ * vector search first. Above 20 rows, the engine leaves that order undefined.
  */
 export async function fuseByRank(
   vector: readonly RankedRow[],

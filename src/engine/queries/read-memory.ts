@@ -17,13 +17,13 @@ interface Claim {
   readonly grant: () => void;
 }
 
-/** Batches that a scan computes ahead of its reader: 24 of 12.8 MB were seen at once. */
+/** Batches that a scan computes ahead of its reader: 24 batches of 12.8 MB have been observed. */
 export const BATCHES_AHEAD = 24;
 
 /** For analyses of slow queries in the background: larger ones are skipped. */
 const SERVICE_SHARE = 0.25;
 
-/** Reads below this size also run while the process has more memory than it should. */
+/** Reads below this size run even while the process exceeds its memory limit. */
 const LARGE_BYTES = 64 * 1024 * 1024;
 
 /**
@@ -47,7 +47,7 @@ export class ReadMemory {
     return this.#usedBytes.total;
   }
 
-  /** Reads that waited in vain, since the start. */
+  /** Reads that timed out while waiting, since the start. */
   get refused(): number {
     return this.#refused;
   }
@@ -57,9 +57,9 @@ export class ReadMemory {
     return new ReadLease(this, caller, client);
   }
 
-  /** Without a promise while memory is free. */
+  /** Returns no promise while memory is free. */
   take(caller: string, bytes: number, client: LeasingClient | undefined): Promise<void> | undefined {
-    // No claim of this caller can wait and fit: each release starts all that fit.
+    // A waiting claim of this caller cannot fit: each release starts all claims that fit.
     if (this.#fits(caller, bytes)) {
       this.add(caller, bytes);
       return undefined;
@@ -67,7 +67,7 @@ export class ReadMemory {
     return this.#wait(caller, bytes, client?.signal());
   }
 
-  /** Accounts for memory that is in use already, or no longer (negative). */
+  /** Accounts for memory that is already in use, or, if negative, no longer. */
   add(caller: string, bytes: number): void {
     this.#usedBytes.add(caller, bytes);
     if (bytes < 0) this.#startWaiting();
@@ -124,7 +124,7 @@ export class ReadMemory {
     else this.#waiting.delete(caller);
   }
 
-  /** The first claim of each caller in turn; one that is granted moves its caller to the end. */
+  /** Grants the first claim of each caller in turn; a grant moves its caller to the end. */
   #startWaiting(): void {
     for (const [caller, [claim, ...others]] of this.#waiting) {
       if (claim === undefined || !this.#fits(caller, claim.bytes)) continue;
@@ -144,7 +144,7 @@ export class ReadMemory {
   }
 }
 
-/** The memory of one read. Closing it gives everything back, once. */
+/** The memory of one read. Closing it returns everything, once. */
 export class ReadLease {
   readonly #memory: ReadMemory;
   readonly #caller: string;
@@ -166,8 +166,8 @@ export class ReadLease {
   }
 
   /**
-   * Before execution. May be called again when a query is run again: only what it lacks is taken. `resultBytes` are kept by
-   * the engine until they are returned; 0 for a scan, whose rows pass through.
+   * Call it before execution. A repeated call, when a query runs again, takes only the missing part. The engine keeps
+   * `resultBytes` until they are returned; 0 for a scan, which streams its rows.
    */
   reserve(bytes: number, resultBytes: number): Promise<void> | undefined {
     this.#reservedBytes = bytes;
@@ -181,7 +181,7 @@ export class ReadLease {
     return undefined;
   }
 
-  /** A batch was returned. A kept result shrinks with each; a scan has several of that size ahead. */
+  /** A batch was returned. A kept result shrinks with each batch; a scan has several batches of that size ahead. */
   observe(batchBytes: number): void {
     this.#sentBytes += batchBytes;
     const left = this.#resultBytes === 0 ? 1 : Math.max(0, 1 - this.#sentBytes / this.#resultBytes);
@@ -189,7 +189,7 @@ export class ReadLease {
     this.resize(Math.max(Math.ceil(this.#reservedBytes * left), ahead * batchBytes));
   }
 
-  /** During execution, by what was seen: never waits, because that memory is in use already. */
+  /** Adjusts the lease during execution to the observed size. Never waits, because the memory is already in use. */
   resize(bytes: number): void {
     if (this.#isClosed || bytes === this.#heldBytes) return;
     const change = bytes - this.#heldBytes;
@@ -203,7 +203,7 @@ export class ReadLease {
   }
 
   #granted(bytes: number): void {
-    // Closed while it waited: nothing will use it.
+    // Closed while it was waiting: nothing will use it.
     if (this.#isClosed) this.#memory.add(this.#caller, -bytes);
     else this.#heldBytes += bytes;
   }

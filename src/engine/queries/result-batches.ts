@@ -21,18 +21,18 @@ import type { ReadLease } from './read-memory.ts';
 
 const ROWS_MAX = 8192;
 const ROWS_UNKNOWN = 1024;
-/** The batches of `analyzePlan`, which takes no size. */
+/** The batch size of `analyzePlan`, which accepts none. */
 export const ANALYZED_ROWS = 1024;
 
 interface Reservation {
   readonly lease: ReadLease;
-  /** Batches of the engine's own size are counted as well, but not refused: few rows may pass the filter. */
+  /** Also counts batches of the engine's own size, without refusing them: few rows may pass the filter. */
   readonly ownBatchRows?: number;
 }
 
 /**
- * Reserves the memory that a query will take, or refuses it, and returns the rows of its batches. The engine limits batches
- * by rows only, and holds several of them. Small queries reserve nothing.
+ * Reserves the memory of a query, or refuses it, and returns its batch size in rows. The engine limits batches only by
+ * rows, and keeps several of them. Small queries reserve nothing.
  */
 export async function reserveMemory(
   { limits, memory }: Pick<EngineParts, 'limits' | 'memory'>,
@@ -59,7 +59,7 @@ export async function reserveMemory(
   return indexed === undefined ? batchRows : Math.max(batchRows, rowsIn(limits.resultBatchBytes, indexed));
 }
 
-/** For counting, which holds no rows. */
+/** For a count, which holds no rows. */
 export async function reserveForFilter(
   { memory }: Pick<EngineParts, 'memory'>,
   table: OpenTable,
@@ -73,7 +73,7 @@ export async function reserveForFilter(
   if (bytes >= UNCOUNTED_BYTES) await lease.reserve(bytes, 0);
 }
 
-/** Below this, counting would only make small queries wait for large ones. */
+/** Below this, reserving would only make small queries wait for large ones. */
 const UNCOUNTED_BYTES = 8 * 1024 * 1024;
 /** Stored rows are compressed, and may be far smaller than those that are sent. */
 const VARIABLE_ROW_BYTES_MIN = 2048;
@@ -94,7 +94,7 @@ export async function readSize(table: NativeTable): Promise<TableSize> {
   return { rows: numRows, bytes: totalBytes };
 }
 
-/** Runs a query for its effect or its failure; the rows are dropped. */
+/** Runs a query only for its effect or its failure; drops the rows. */
 export async function runToEnd(query: NativeQuery, batchRows: number, seconds: number): Promise<void> {
   await engineCall(async () => {
     const batches = await query.execute(batchRows, Math.ceil(seconds * 1000));

@@ -16,7 +16,7 @@ import { startQuery } from './run-query.ts';
 export function createRowsEngine(parts: EngineParts) {
   const { tables, readers } = parts;
   return {
-    /** Resolves with the first batch and the version that is read; the rest is read as the caller asks for it. */
+    /** Resolves with the first batch and the version that was read; further batches are read on demand. */
     async query(state: TableState, query: Query, timeout: QueryTimeout) {
       const run = beginRun(parts, timeout);
       const work = tables.useAtVersion(state, async (table) => startQuery(parts, run, table, query));
@@ -27,7 +27,7 @@ export function createRowsEngine(parts: EngineParts) {
       run.lease.close();
       return { head, version, files };
     },
-    /** As `OpenTables.identify`. */
+    /** Like `OpenTables.identify`. */
     identify: (state: TableState) => tables.identify(state),
     async count(state: TableState, predicate: GuardedSql | undefined, timeout: QueryTimeout) {
       return runOnce(parts, timeout, async ({ lease }) => {

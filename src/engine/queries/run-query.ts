@@ -17,8 +17,8 @@ import { FEW_ROWS } from './query-memory.ts';
 import { reserveMemory } from './result-batches.ts';
 
 /**
- * Starts a query and waits for its first batch: a failure must show before the first byte of the reply is sent. The rest
- * is read batch by batch; the table may be closed meanwhile.
+ * Starts a query and waits for its first batch, because failures must show before the first byte of the reply. Further
+ * batches are read one by one; the table may be closed meanwhile.
  */
 export async function startQuery(
   parts: EngineParts,
@@ -57,12 +57,15 @@ async function startPlan(
   return { head, files: isLast(plan, rows) ? [head] : readAhead(head, batches, { deadline, show }) };
 }
 
-/** The engine's own timeout would count the time that the reader takes. */
+/** Without the engine's timeout, which would include the time that the reader takes. */
 async function execute(table: NativeTable, plan: QueryPlan, batchRows: number): Promise<NativeBatches> {
   return engineCall(async () => buildQuery(table, plan).execute(batchRows, null));
 }
 
-/** A search reads in batches of this size. The rows of a lookup may be large, and all of one key: few are read at once. */
+/**
+ * A search reads in batches of this size. The rows of a lookup may be large and all belong to one key, so few are read
+ * at once.
+ */
 function mergedBatchRows({ query, vectorColumn }: QueryPlan, batchRows: number): number {
   return vectorColumn === undefined ? Math.max(query.k ?? 0, FEW_ROWS) : batchRows;
 }
@@ -72,7 +75,7 @@ interface WholeRead {
   readonly bytesMax: number;
 }
 
-/** `undefined` when the result is larger than that. */
+/** `undefined` if the result is larger. */
 async function readToEnd(
   table: NativeTable,
   plan: QueryPlan,
@@ -92,12 +95,12 @@ async function readToEnd(
   return files;
 }
 
-/** No batch follows one with all rows that the query asks for: several vectors are as many searches for k rows each. */
+/** No batch follows once all requested rows were returned: k for each query vector. */
 function isLast({ query }: QueryPlan, rows: number): boolean {
   return query.k !== undefined && rows >= query.k * Math.max(1, query.vectors.length);
 }
 
-/** A file of the engine as the reader gets it. */
+/** Converts a file of the engine to what the reader gets. */
 function toShown({ query }: QueryPlan): (file: Buffer) => Buffer {
   const hide = hidesRowId(query) ? hideLastColumn : (file: Buffer): Buffer => file;
   return (file) => dropUnusedValues(hide(file));
@@ -108,7 +111,7 @@ interface Reading {
   readonly show: (file: Buffer) => Buffer;
 }
 
-/** The engine reads a batch while the reader takes the one before. */
+/** Lets the engine read a batch while the reader processes the previous one. */
 function readAhead(first: Buffer, batches: NativeBatches, { deadline, show }: Reading): AsyncIterable<Buffer> {
   const read = async (): Promise<Buffer | null> => engineCall(async () => batches.next());
   let pending: Promise<Buffer | null> | undefined;
@@ -119,7 +122,7 @@ function readAhead(first: Buffer, batches: NativeBatches, { deadline, show }: Re
         if (file === null) return { done: true, value: undefined };
         const value = pending === undefined ? first : show(file);
         pending = read();
-        // Its failure is met by the next call, if there is one.
+        // The next call, if there is one, reports the failure.
         pending.catch(() => {});
         return { done: false, value };
       },
@@ -131,7 +134,7 @@ function readAhead(first: Buffer, batches: NativeBatches, { deadline, show }: Re
   };
 }
 
-/** The engine returns no batch when there are no rows, so the schema is read. */
+/** The engine returns no batch if there are no rows, so the schema is read separately. */
 async function toEmptyResult(table: NativeTable, plan: QueryPlan): Promise<ResultFiles> {
   const { query, hidesLast } = buildSchemaQuery(table, plan);
   const schema = await engineCall(async () => query.outputSchema());
@@ -144,7 +147,7 @@ interface SchemaQuery {
 }
 
 function buildSchemaQuery(table: NativeTable, plan: QueryPlan): SchemaQuery {
-  // A search for no neighbours is refused, and has the same schema as one for one.
+  // The engine refuses a search for no neighbors; a search for one has the same schema.
   const wanted = { ...plan, query: { ...plan.query, k: Math.max(plan.query.k ?? 1, 1) } };
   if (!isHybrid(wanted)) return { query: buildQuery(table, wanted), hidesLast: hidesRowId(plan.query) };
   requireOneSearch(wanted);

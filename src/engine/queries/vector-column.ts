@@ -7,11 +7,11 @@ import type { DataType, Field, Schema } from '../../model/schema.ts';
 
 export interface VectorColumn {
   readonly path: FieldPath;
-  /** Each row has a list of vectors, and several query vectors are one search. */
+  /** Each row has a list of vectors, and several query vectors form one search. */
   readonly isMultiVector: boolean;
 }
 
-/** The column to search: the one that the query names, else the only one that fits its vectors. */
+/** The column to search: the one that the query names, otherwise the only one that fits its vectors. */
 export function requireVectorColumn(query: Query, schema: Schema): VectorColumn {
   const dimension = requireDimension(query.vectors);
   const { path, type } =
@@ -25,7 +25,7 @@ export function requireVectorColumn(query: Query, schema: Schema): VectorColumn 
 interface VectorType {
   readonly dimension: number;
   readonly isMultiVector: boolean;
-  /** Vectors of bytes are compared bit by bit. */
+  /** Vectors of bytes, compared bit by bit. */
   readonly isBytes: boolean;
 }
 
@@ -34,7 +34,7 @@ interface Candidate {
   readonly type: VectorType;
 }
 
-/** The engine panics when the vectors of one query differ in length. */
+/** The engine panics if the vectors of one query differ in length. */
 function requireDimension(vectors: Query['vectors']): number {
   const [first, ...others] = vectors;
   const dimension = first?.length ?? 0;
@@ -83,7 +83,7 @@ function findVectors(field: Field, path: FieldPath): readonly Candidate[] {
   return field.type.children.flatMap((child) => findVectors(child, [...path, child.name]));
 }
 
-/** Signed bytes are left out: the engine stores such vectors, but has no distance for them. */
+/** Omits signed bytes: the engine stores such vectors, but has no distance for them. */
 export function findVectorType(type: DataType): VectorType | undefined {
   if (type.kind === 'list') {
     const inner = findVectorType(type.item.type);

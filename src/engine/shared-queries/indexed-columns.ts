@@ -2,14 +2,17 @@ import { parseFieldPath } from '../../model/field-path.ts';
 import { toIndexDescription } from '../indexes/native-index.ts';
 import type { NativeTable } from '../native/native.ts';
 
-/** Indexes that find the rows with a value without reading the column. */
+/** Indexes that find the rows with a given value without reading the column. */
 const TYPES: ReadonlySet<string> = new Set(['BTREE', 'BITMAP']);
-/** The engine reads rows that an index lacks as if there were none. */
+/** Rows that are not in an index are scanned. */
 const UNINDEXED_ROWS_MAX = 10_000;
-/** They are read this often at most, and first after this time: beside a writer few handles live that long. */
+/**
+ * The minimum age for reading them again, and for reading them the first time: next to a writer, few handles live that
+ * long.
+ */
 const AGE_MILLISECONDS_MAX = 1000;
 
-/** The columns of a handle by which rows are found without reading all. What is known may be some seconds old. */
+/** The columns of a handle whose index finds rows without a scan. May be some seconds out of date. */
 export class IndexedColumns {
   readonly #table: NativeTable;
   #columns: ReadonlySet<string> = new Set();
@@ -20,7 +23,7 @@ export class IndexedColumns {
     this.#table = table;
   }
 
-  /** False until they are read. */
+  /** False until the indexes were read. */
   has(name: string): boolean {
     if (!this.#isReading && performance.now() - this.#readAt > AGE_MILLISECONDS_MAX) void this.#read();
     return this.#columns.has(name);
@@ -31,7 +34,7 @@ export class IndexedColumns {
     try {
       this.#columns = await readColumns(this.#table);
     } catch {
-      // Then each lookup runs by itself; a failure that concerns it shows there.
+      // Then lookups are not merged; a failure that affects them is reported there.
       this.#columns = new Set();
     }
     this.#readAt = performance.now();

@@ -7,14 +7,14 @@ import type { QueryPlan } from '../queries/native-query.ts';
 import { toGroupKey, toKeyCondition } from '../updates/point-update.ts';
 import type { GroupKey, KeyName } from '../updates/point-update.ts';
 
-/** The rows with one value in a column, which is among the returned ones. */
+/** The rows with one value in a column, which must be returned too. */
 export interface Lookup {
   readonly column: KeyName;
   readonly field: Field;
   readonly key: GroupKey;
 }
 
-/** `undefined` for every other query. */
+/** `undefined` for any other query. */
 export function toLookup({ query, schema }: QueryPlan): Lookup | undefined {
   const { filter, projection, offset, fastSearch } = query;
   if (filter === undefined || projection?.kind === 'aliases' || (offset ?? 0) > 0 || fastSearch) return undefined;
@@ -27,12 +27,12 @@ export function toLookup({ query, schema }: QueryPlan): Lookup | undefined {
   return isReturned ? { column: condition.key, field, key } : undefined;
 }
 
-/** Equal for lookups that differ in their keys alone. */
+/** Equal for lookups that differ only in their keys. */
 export function toLookupKind({ query }: QueryPlan, { column }: Lookup): string {
   return `${column.sql} ${JSON.stringify({ ...query, filter: undefined })}`;
 }
 
-/** One query for the keys of all, of plans that are equal but for these. */
+/** One query for all keys, from plans that differ only in these. */
 export function mergeLookups(plan: QueryPlan, lookups: readonly [Lookup, ...Lookup[]]): QueryPlan {
   const [{ column }] = lookups;
   const keys = [...new Set(lookups.map(({ key }) => key.sql))];
@@ -42,8 +42,8 @@ export function mergeLookups(plan: QueryPlan, lookups: readonly [Lookup, ...Look
 }
 
 /**
- * The rows of merged lookups for so many rows each, in all batches. `undefined` when they cannot be told apart, or when one of
- * them may lack rows, because other keys have more than their share.
+ * The rows of each merged lookup, from all batches. `undefined` if they cannot be told apart, or if a lookup may lack
+ * rows because other keys have more than their share.
  */
 export function findLookupRows(
   files: readonly Buffer[],

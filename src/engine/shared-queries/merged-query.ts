@@ -6,12 +6,12 @@ import { findLookupRows, mergeLookups, toLookup, toLookupKind } from './merged-l
 import type { Lookup } from './merged-lookup.ts';
 import { findSearchRows, mergeSearches, toSearchKind } from './merged-search.ts';
 
-/** Larger results are sent while they are read; those of a group are held. */
+/** Larger results are streamed; those of a group are kept in memory. */
 const ROWS_MAX = 100;
 
-/** A query that can run as one with others of its kind. */
+/** A query that can be merged with others of its kind. */
 export interface Mergeable {
-  /** Equal for those that can run as one. */
+  /** Equal for queries that can be merged. */
   readonly kind: string;
   readonly plan: QueryPlan;
   /** `undefined` for a vector search. */
@@ -20,7 +20,7 @@ export interface Mergeable {
 
 export type MergeableQueries = readonly [Mergeable, ...Mergeable[]];
 
-/** `undefined` for a query that always runs by itself. */
+/** `undefined` for a query that cannot be merged. */
 export function toMergeable(plan: QueryPlan): Mergeable | undefined {
   const { query, search, vectorColumn } = plan;
   const { k = Infinity, orderBy } = query;
@@ -30,7 +30,7 @@ export function toMergeable(plan: QueryPlan): Mergeable | undefined {
   return kind === undefined ? undefined : { kind, plan, lookup };
 }
 
-/** One query with the rows of all, which are of one kind. */
+/** One query that returns the rows of all, which must be of one kind. */
 export function mergeQueries(queries: MergeableQueries): QueryPlan {
   const [{ plan }] = queries;
   const lookups = lookupsOf(queries);
@@ -41,13 +41,13 @@ export function mergeQueries(queries: MergeableQueries): QueryPlan {
   );
 }
 
-/** The results of merged queries, from all batches. `undefined` when they cannot be told apart. */
+/** The results of merged queries, from all batches. `undefined` if they cannot be told apart. */
 export function splitResult(files: readonly Buffer[], queries: MergeableQueries): readonly ResultFiles[] | undefined {
   const [{ plan }] = queries;
   const lookups = lookupsOf(queries);
   const isSearch = lookups === undefined;
   const rows = isSearch ? findSearchRows(files, queries.length) : findLookupRows(files, lookups, plan.query.k ?? 0);
-  // Only a search has a column that tells its rows apart; it is the first.
+  // Only a search has a column that tells its rows apart: the first one.
   const picker = new RowPicker(isSearch ? files.map(hideFirstColumn) : files);
   if (files.length > 1 && picker.hasDictionaries) return undefined;
   return rows?.map((ranges) => {

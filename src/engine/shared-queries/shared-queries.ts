@@ -6,13 +6,13 @@ import { IndexedColumns } from './indexed-columns.ts';
 import { mergeQueries, splitResult } from './merged-query.ts';
 import type { Mergeable } from './merged-query.ts';
 
-/** A query that may run as one with others on the same handle. */
+/** A query that can be merged with others on the same handle. */
 export interface SharableQuery extends Mergeable {
-  /** Runs it by itself. */
+  /** Runs it separately. */
   readonly alone: () => Promise<ResultFiles>;
   /** Its result if there are no rows. */
   readonly empty: () => Promise<ResultFiles>;
-  /** All batches of a merged query; `undefined` when they are larger. */
+  /** All batches of a merged query; `undefined` if they exceed `bytesMax`. */
   readonly readAll: (merged: QueryPlan, bytesMax: number) => Promise<readonly Buffer[] | undefined>;
 }
 
@@ -24,50 +24,50 @@ interface Member {
 /** Queries of one kind. */
 interface Running {
   count: number;
-  /** How many run at once before others wait for them. */
+  /** How many run at once before others wait. */
   readonly countMax: number;
   readonly waiting: Member[];
-  /** Runs while any waits. */
+  /** Runs while any query waits. */
   timer: NodeJS.Timeout | undefined;
-  /** Set when those that arrive in this turn of the event loop start at its end. */
+  /** Set while queries that arrive in this turn of the event loop are collected, to start at its end. */
   turn: NodeJS.Immediate | undefined;
-  /** To be called when none is left. */
+  /** Called when none is left. */
   readonly forget: () => void;
-  /** To be called when they could not run as one: for a while each runs by itself. */
+  /** Called when they could not be merged: for a while, each runs separately. */
   readonly part: () => void;
 }
 
-/** What is known of the queries of one handle, by their kinds. */
+/** The queries of one handle, by kind. */
 interface HandleQueries {
   readonly indexed: IndexedColumns;
   readonly running: Map<string, Running>;
-  /** Those that could not run as one, for a while. */
+  /** Kinds that could not be merged recently. */
   readonly lone: LRUCache<string, true>;
 }
 
 interface SharedQueriesLimits {
-  /** How many run as one at most; 1: each by itself. */
+  /** The most queries that are merged; 1 disables merging. */
   readonly membersMax: number;
-  /** How many searches of one kind run at once before others wait for them. */
+  /** How many searches of one kind run at once before others wait. */
   readonly parallelMax: number;
 }
 
-/** When those that run take longer than this, the ones that wait no longer wait for them. */
+/** After this time, waiting queries start without waiting for the running ones. */
 const WAIT_MILLISECONDS = 20;
-/** More are copied too slowly: the event loop would stand still meanwhile. */
+/** Copying more would block the event loop for too long. */
 const GROUP_BYTES_MAX = 4 * 1024 * 1024;
 const LONE_KINDS_MAX = 64;
 const LONE_MILLISECONDS = 10_000;
 
 /**
- * Group commit for queries: while one of a kind runs, the next ones wait for the end of the turn of the event loop, or, when
- * as many run as there are processors for them, for one of them to end. Those that wait and outnumber the free processors run
- * as one query of the engine. That takes about half of its time, and each still gets its own result. Searches use all
- * processors. Lookups use half of them: the engine takes less time for several at once than the event loop, which needs a
- * processor as well.
+ * Group commit for queries: while one of a kind runs, later ones wait for the end of the turn of the event loop, or, if
+ * all their processors are busy, for one to end. If more wait than there are free processors, they are merged into one
+ * engine query, which takes about half the time. Each still gets a separate result. Searches use all processors.
+ * Lookups use half of them: for several at once, the engine takes less time than the event loop, which needs a
+ * processor too.
  *
- * All members read from the same handle, which only moves forward: one that runs later than it was sent sees the same
- * version or a newer one.
+ * All members read from the same handle, which only moves forward: a query that runs later sees the same version or a
+ * newer one.
  */
 export class SharedQueries {
   readonly #limits: SharedQueriesLimits;
@@ -78,7 +78,7 @@ export class SharedQueries {
     this.#limits = limits;
   }
 
-  /** How many have run as one with others. */
+  /** Queries that were merged with others. */
   get shared(): number {
     return this.#shared;
   }
@@ -90,7 +90,7 @@ export class SharedQueries {
     const { kind, lookup } = query;
     if (membersMax < 2 || queries.lone.has(kind)) return query.alone();
     const running = queries.running.get(kind) ?? this.#startRunning(queries, query);
-    // Without an index a lookup reads up to its last row, and a merged one up to the last row of all.
+    // Without an index, a lookup scans up to its last row, and a merged one up to the last row of all.
     const isWorthwhile = lookup === undefined || queries.indexed.has(lookup.field.name);
     if (running.count === 0 || !isWorthwhile) return this.#count(running, query.alone);
     return new Promise((resolve) => {
@@ -117,7 +117,7 @@ export class SharedQueries {
     return started;
   }
 
-  /** Those that arrived together are spread over the processors that run none of them. */
+  /** Distributes the queries that arrived in this turn over the free processors. */
   #endTurn(running: Running): void {
     running.turn = undefined;
     const free = running.countMax - running.count;
@@ -136,7 +136,7 @@ export class SharedQueries {
     }
   }
 
-  /** Begins to count before it returns. */
+  /** Updates the count synchronously. */
   #startNext(running: Running, membersMax = Infinity): void {
     const [first, ...others] = running.waiting.splice(0, Math.min(membersMax, this.#limits.membersMax));
     if (running.waiting.length === 0) {
@@ -148,7 +148,7 @@ export class SharedQueries {
     else void this.#runGroup(running, [first, ...others]);
   }
 
-  /** Every member is settled; whatever goes wrong with the merged query, each then runs by itself. */
+  /** Settles every member; if the merged query fails for any reason, each member runs separately. */
   async #runGroup(running: Running, members: readonly [Member, ...Member[]]): Promise<void> {
     const results = await this.#runMerged(running, members).catch(() => undefined);
     if (results === undefined) running.part();
@@ -162,7 +162,7 @@ export class SharedQueries {
   ): Promise<readonly ResultFiles[] | undefined> {
     const queries = [first.query, ...others.map(({ query }) => query)] as const;
     const merged = mergeQueries(queries);
-    // The next group begins before the results are split: the engine need not wait for that.
+    // The next group starts before the results are split, so that the engine need not wait.
     const files = await this.#count(running, async () => first.query.readAll(merged, GROUP_BYTES_MAX));
     if (files?.length === 0) return Promise.all(queries.map(async (query) => query.empty()));
     return files === undefined ? undefined : splitResult(files, queries);

@@ -24,7 +24,7 @@ export async function findTables(
   isKnown: (directory: string) => boolean,
 ): Promise<readonly FoundTable[]> {
   const listed = await findListed(connections, root, isKnown);
-  // Asking the engine would create its catalog of namespaces where there is none.
+  // Asking the engine would create its catalog of namespaces if there is none.
   const hasNamespaces = await connections.storages.of(root).hasDirectory('__manifest');
   const namespaced = hasNamespaces ? await findNamespaced(connections, root) : [];
   return [...listed, ...namespaced];
@@ -91,7 +91,7 @@ async function* namespaces(connection: NativeConnection, parent: string[]): Asyn
   } while (token !== null);
 }
 
-/** `undefined` when the engine or a check refuses. */
+/** `undefined` if the engine or a check refuses. */
 async function attempt<Value>(work: () => Value | Promise<Value>): Promise<Value | undefined> {
   try {
     return await work();
@@ -105,7 +105,7 @@ async function findPath(names: readonly string[]): Promise<TablePath | undefined
   return attempt(() => toTablePath(checkNames(names, DEFAULT_DELIMITER), DEFAULT_DELIMITER));
 }
 
-/** The engine chooses the directory, and shows it only in the display text of the table. */
+/** The engine chooses the directory, and exposes it only in the table's display text. */
 async function findDirectory(
   connection: NativeConnection,
   storage: Storage,

@@ -6,25 +6,28 @@ import type { EngineParts } from '../parts.ts';
 import { requireKept } from '../versions/removals.ts';
 import type { OpenTables } from './open-tables.ts';
 
-/** How tables come and go, apart from their rows. */
+/** Creates, clones, locates and closes tables. */
 export function createLifecycleEngine({ tables, storages, release }: EngineParts) {
   return {
     hasData: async (location: TableLocation) => (await tables.findLatestVersion({ location })) !== undefined,
-    /** Creates the storage root of a new database, or a folder for tables below one. That of the server must be there. */
+    /**
+     * Creates the storage root of a new database, or a folder for tables below one. The server's own root must exist.
+     */
     async ensureRoot(root: string, below: string) {
       requireRootSupport(root, release);
       await storages.of(below).requireRoot();
       await storages.of(root).ensureRoot();
     },
     locate: async (root: string, location: string) => locateTable(storages, root, location),
-    /** The same for a table that is to be there: refuses a path where something is. */
+    /** Like `locate`, for a new table: refuses an existing path. */
     locateNew: async (root: string, location: string) => locateNewTable(storages, root, location),
-    /** Refuses a version that refers to files outside of the table's directory. */
+    /** Refuses a version that refers to files outside the table's directory. */
     refuseForeignFiles: async (location: TableLocation, version: number) =>
       storages.of(location.root).refuseForeignFiles(location, version),
     /**
-     * Copies a state of a table to a fresh location, and returns the version of the clone. To be called in the write queue
-     * of the source: a cleanup that begins meanwhile would remove the files. Refuses a version that may be about to be removed.
+     * Copies a state of a table to a new location, and returns the version of the clone. Call it in the write queue of
+     * the source: a cleanup that begins meanwhile would remove the files. Refuses a version that may be about to be
+     * removed.
      */
     clone: async (source: TableState, target: TableLocation) => cloneTable(tables, source, target),
     /** Closes a table that this process no longer serves. */
@@ -48,12 +51,12 @@ async function cloneTable(tables: OpenTables, source: TableState, target: TableL
 
 const ENDING = '.lance';
 const SEGMENTS_MAX = 16;
-/** What the engine takes as the name of a directory; it panics at others. No hidden ones, and no `.` or `..`. */
+/** Directory names that the engine accepts; it panics at others. Excludes hidden ones, `.` and `..`. */
 const SEGMENT = /^[A-Za-z0-9_][A-Za-z0-9_.-]{0,200}$/;
 
 /**
- * The table at a caller's path: relative to the root, or in full as replies give it. Nothing that leads elsewhere gets
- * through: no step upward, no link, no directory inside another table's.
+ * The table at a path given by a caller: relative to the root, or complete as in replies. Refuses anything that leads
+ * elsewhere: `..`, links, and directories inside another table's.
  */
 export async function locateTable(storages: Storages, root: string, location: string): Promise<TableLocation> {
   const base = root.replace(/\/+$/, '');

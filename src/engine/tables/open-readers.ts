@@ -8,10 +8,10 @@ interface Reader {
   usedAt: number;
 }
 
-/** One that has been idle for longer no longer counts: its owner never closed it. */
+/** A reader that was idle for longer no longer counts: it was never closed. */
 const IDLE_MILLISECONDS_MAX = 3_600_000;
 
-/** Results that clients are still reading. The engine opens files late, so cleanup must keep the versions they belong to. */
+/** Results that clients are still reading. The engine opens files late, so cleanup must keep their versions. */
 export class OpenReaders {
   readonly #readers = new Set<Reader>();
   readonly #now: () => number;

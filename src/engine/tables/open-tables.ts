@@ -16,11 +16,11 @@ import { SharedTable, readSchema, readVersion, retireSoon, toOpenTable } from '.
 import type { OpenTable, TableRef, WriteTarget } from './table-handle.ts';
 import { RunningRemovals } from './running-removals.ts';
 
-/** A handle that fails may belong to a table that was dropped meanwhile; a new one then shows the real cause. */
+/** A failing handle may belong to a table that was dropped meanwhile; a new one shows the real cause. */
 const REFRESH_FAILURES_MAX = 3;
-/** A handle may be closed, or outdated by a table that was created again, before it can be used. */
+/** A handle may be closed, or outdated by a re-created table, before it can be used. */
 const HANDLES_TRIED_MAX = 20;
-/** The longest name of a folder; the storage fails when it is asked for a longer one. */
+/** The longest folder name; the storage fails for a longer one. */
 export const BRANCH_LENGTH_MAX = 255;
 
 const MISSING: ReadonlySet<string> = new Set(['TableNotFound', 'TableBranchNotFound']);
@@ -28,9 +28,10 @@ const MISSING: ReadonlySet<string> = new Set(['TableNotFound', 'TableBranchNotFo
 type Work<Value> = (table: OpenTable) => Promise<Value>;
 
 /**
- * Keeps the latest state of the most recently used tables open. A version or a branch is opened for one piece of work
- * alone (invariant 3): the engine's handles are mutable, and a reader of the latest must never get one that was moved
- * elsewhere. Beside writers, readers share a handle at what is the latest version when they begin.
+ * Keeps the latest state of the most recently used tables open. A version or branch is opened for a single piece of
+ * work (invariant 3): the engine's handles are mutable, and a reader of the latest version must never get one that was
+ * moved elsewhere. While a table is being written, readers share a handle at the version that was the latest when they
+ * began.
  */
 export class OpenTables {
   readonly removals = new RunningRemovals();
@@ -60,7 +61,7 @@ export class OpenTables {
     return { open: this.#shared.size, hits: this.#hits, misses: this.#misses };
   }
 
-  /** The work sees every commit that was acknowledged before this call, by any process. */
+  /** The work sees every commit that any process acknowledged before this call. */
   async use<Value>(ref: TableRef, work: Work<Value>): Promise<Value> {
     const version = this.#versionFor(ref);
     if (findBranch(ref) !== undefined || version !== undefined) return this.usePrivate({ ...ref, version }, work);
@@ -83,11 +84,11 @@ export class OpenTables {
       const found = await this.use(ref, async (table) => {
         const version = await versionNow(table);
         const value = await work(table);
-        // A handle only moves forward: one that is at the same version has not moved.
+        // A handle only moves forward: if it is at the same version, it has not moved.
         return version === (await versionNow(table)) ? { value, version } : undefined;
       });
       if (found !== undefined) return found;
-      // While writers move the shared handle, it is not known what the work saw.
+      // While writers move the shared handle, it is unknown which version the work saw.
       if (isLatest && this.#stampOf(ref) !== undefined) this.#pinned.setBusy(ref.location);
     }
     const pinned = isLatest ? await this.#pin(ref) : undefined;
@@ -106,8 +107,8 @@ export class OpenTables {
   }
 
   /**
-   * Identifies what a read would see now. `undefined` where only the engine could tell, and for a moment after a commit: a
-   * stamp that is not settled may be that of the next commit too.
+   * Identifies what a read would see now. `undefined` if only the engine knows, and briefly after a commit: until the
+   * stamp has settled, the next commit may have the same one.
    */
   identify(ref: TableRef): ContentIdentity | undefined | Promise<ContentIdentity | undefined> {
     const watch = this.#watches.get(branchKey(ref.location, ref.branch));
@@ -129,12 +130,12 @@ export class OpenTables {
     }
   }
 
-  /** For the creation of a branch. */
+  /** For creating a branch. */
   async withStagedRefs<Value>(location: TableLocation, work: () => Promise<Value>): Promise<Value> {
     return this.#connections.withStagedRefs(location, work);
   }
 
-  /** To be closed by the caller. */
+  /** The caller must close it. */
   async openPrivate(ref: TableRef, use?: TableUse): Promise<NativeTable> {
     const { location, version } = ref;
     const branch = findBranch(ref);
@@ -157,7 +158,7 @@ export class OpenTables {
     }
   }
 
-  /** `undefined` when there is no data, or no such branch. */
+  /** `undefined` if there is no data or no such branch. */
   async findLatestVersion(target: TableRef): Promise<number | undefined> {
     try {
       return await this.usePrivate(target, async (table) => table.version());
@@ -169,8 +170,8 @@ export class OpenTables {
   }
 
   /**
-   * Commits the contents of an earlier version again, and returns the new version. On an object store it follows exactly
-   * the base version, by default the latest, or conflicts.
+   * Commits the contents of an earlier version again, and returns the new version. On an object store it directly
+   * follows the base version (by default the latest) or conflicts.
    */
   async restoreVersion(target: WriteTarget, version: number, baseVersion?: number): Promise<number> {
     const { restoreVersion } = this.storages.of(target.location.root);
@@ -186,8 +187,8 @@ export class OpenTables {
   }
 
   /**
-   * From now on readers of the latest get this version. The catalog keeps it too, for other processes and after a crash;
-   * this serves readers that asked the catalog just before.
+   * From now on, readers of the latest get this version. The catalog stores it too, for other processes and after a
+   * crash; this covers readers that asked the catalog just before.
    */
   async hold({ location, branch }: WriteTarget, version: number): Promise<void> {
     this.#held.set(branchKey(location, branch), version);
@@ -222,7 +223,7 @@ export class OpenTables {
   #identify(ref: TableRef, watch: VersionWatch): ContentIdentity | undefined {
     const version = this.#versionFor(ref);
     const { recorded } = ref;
-    // A head never goes back, and a table that is created again has another id.
+    // A head never goes back, and a re-created table has another id.
     if (recorded !== undefined && version === undefined) {
       this.#recorded.pollSometimes(ref.location, recorded);
       return { text: `${recorded.tableId}:${recorded.version}`, version: recorded.version };
@@ -231,7 +232,7 @@ export class OpenTables {
     return stamp?.isSettled === true ? { text: `${stamp.text}:${version ?? ''}`, version } : undefined;
   }
 
-  /** The latest version, for reading beside writers. `undefined` where a private handle has to do. */
+  /** The latest version, for reading while the table is written. `undefined` if a private handle must be used. */
   async #pin(ref: TableRef): Promise<PinnedTable | undefined> {
     const { location } = ref;
     const { text, version } = await this.use(ref, async (table) => {
@@ -239,27 +240,30 @@ export class OpenTables {
     });
     if (text === undefined || this.#versionFor(ref) !== undefined) return undefined;
     const open = async (): Promise<NativeTable> => this.openPrivate({ location, version });
-    // A private handle shows what is wrong.
+    // Opening a private handle will show the error.
     return this.#pinned.acquire(location, { text, version }, open).catch(() => undefined);
   }
 
-  /** Differs for another table in the same place. `undefined` where the storage has no stamps. */
+  /** Differs for another table in the same place. `undefined` if the storage has no stamps. */
   #stampOf({ location, recorded }: TableRef): string | undefined {
     return recorded?.tableId ?? this.#watches.get(branchKey(location, undefined))?.read()?.text;
   }
 
-  /** A recorded version is what the catalog said last: since a write of this node began, another may have taken the table. */
+  /**
+   * Ignores `#held` if the catalog has a recorded version: since a write of this node began, another node may have
+   * taken the table.
+   */
   #versionFor({ location, branch, version, recorded }: TableRef): number | undefined {
     return version ?? (recorded === undefined ? this.#held.get(branchKey(location, branch)) : undefined);
   }
 
-  /** `undefined` when readers have been held in the meantime. */
+  /** `undefined` if readers were held meanwhile. */
   async #acquireLatest(ref: TableRef): Promise<SharedTable | undefined> {
     const { location } = ref;
     for (let attempt = 1; attempt <= HANDLES_TRIED_MAX; attempt += 1) {
       const shared = await this.#find(location);
       if (this.#versionFor(ref) !== undefined) return undefined;
-      // It may have been evicted, and closed, since it was opened.
+      // It may have been evicted and closed since it was opened.
       if (!shared.acquire()) continue;
       try {
         const isLatest = await this.#connections.openPastTornManifests(location, undefined, async () =>
@@ -336,7 +340,7 @@ async function checkoutOrClose(native: NativeTable, version: number): Promise<vo
   }
 }
 
-/** The engine looks for the version alone, and blames it when the whole branch is missing. */
+/** The engine only looks for the version, and blames it if the whole branch is missing. */
 async function correctMissingBranch(error: unknown, main: NativeTable, branch: string): Promise<unknown> {
   const mayBeDeleted = isDataMissing(error) || (error instanceof ServiceError && error.kind === 'TableVersionNotFound');
   if (!mayBeDeleted) return error;

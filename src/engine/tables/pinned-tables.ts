@@ -17,16 +17,16 @@ interface Pinned {
   readonly opening: Promise<PinnedTable>;
 }
 
-/** So long after a read that a writer disturbed, the readers of a table use pinned handles. */
+/** How long readers of a table use pinned handles after a writer disturbed a read. */
 const BUSY_MILLISECONDS = 1000;
 
 /**
- * Handles for readers beside writers. The shared handle of a table moves with every commit, and a read during which it has
- * moved must be made again; these never move, and all readers of one version share one.
+ * Handles for reading while a table is written. The shared handle of a table moves with every commit, and a read during
+ * which it moved must be repeated. Pinned handles never move, and all readers of one version share one.
  */
 export class PinnedTables {
   readonly #pinned: LRUCache<string, Pinned>;
-  /** Until when readers of a table use them. */
+  /** Until when readers of a table use pinned handles. */
   readonly #busyUntil: LRUCache<string, number>;
 
   constructor(openTablesMax: number) {
@@ -34,7 +34,7 @@ export class PinnedTables {
     this.#busyUntil = new LRUCache({ max: openTablesMax });
   }
 
-  /** Whether a writer has disturbed a reader of the table a short time ago. */
+  /** Whether a writer disturbed a reader of the table recently. */
   isBusy(location: TableLocation): boolean {
     const until = this.#busyUntil.get(locationKey(location));
     return until !== undefined && performance.now() < until;
@@ -44,7 +44,7 @@ export class PinnedTables {
     this.#busyUntil.set(locationKey(location), performance.now() + BUSY_MILLISECONDS);
   }
 
-  /** To be released. */
+  /** The caller must release it. */
   async acquire(
     location: TableLocation,
     { text, version }: PinnedContent,

@@ -10,9 +10,9 @@ import type { OpenTable } from './table-handle.ts';
 
 export interface RecordedSettings {
   readonly openTablesMax: number;
-  /** How long a later version in the store, of a program that does not go through the service, may stay unseen. */
+  /** How long a later version in the store, committed by a program that bypasses the service, may stay unseen. */
   readonly pollSeconds: number;
-  /** Called when the store has a later version than the one that is recorded. */
+  /** Called if the store has a later version than the recorded one. */
   readonly onLaterVersion: (tableId: string, version: number) => Promise<void>;
 }
 
@@ -22,14 +22,14 @@ interface Opened {
 }
 
 /**
- * Tables for readers that know which version to read: as long as it stays the same, the store is not asked for anything but
- * data. Writers have handles of their own, at the latest version.
+ * Tables for readers that know which version to read: while it stays the same, the store is only asked for data.
+ * Writers have separate handles at the latest version.
  */
 export class RecordedTables {
   readonly #connections: Connections;
   readonly #settings: RecordedSettings;
   readonly #open: LRUCache<string, Opened>;
-  /** When the store was asked for later versions: by a poll, or by opening the table. */
+  /** When the store was last asked for later versions: by a poll, or by opening the table. */
   readonly #polledAt: LRUCache<string, number>;
 
   constructor(connections: Connections, settings: RecordedSettings) {
@@ -39,7 +39,7 @@ export class RecordedTables {
     this.#polledAt = new LRUCache({ max: settings.openTablesMax });
   }
 
-  /** At the recorded version or a later one that was recorded meanwhile; to be released. `undefined`: it is not there. */
+  /** At the recorded version, or one recorded later; the caller must release it. `undefined` if it does not exist. */
   async acquire(location: TableLocation, recorded: RecordedVersion): Promise<RecordedTable | undefined> {
     for (;;) {
       const table = await this.#find(location, recorded);
@@ -57,17 +57,17 @@ export class RecordedTables {
     }
   }
 
-  /** For every read, also of a cached result, which opens nothing. */
+  /** Called for every read, including those of cached results, which open nothing. */
   pollSometimes(location: TableLocation, recorded: RecordedVersion): void {
     const now = performance.now();
     const key = locationKey(location);
     const polledAt = this.#polledAt.get(key);
     if (polledAt !== undefined && now - polledAt < this.#settings.pollSeconds * 1000) return;
     this.#polledAt.set(key, now);
-    // A table that is not open is about to be, unless the result is cached: one opening serves both.
+    // A table that is not open is about to be opened, unless the result is cached: one opening serves both.
     const isNew = polledAt === undefined && !this.#open.has(key);
     const polled = isNew ? this.#find(location, recorded) : this.#poll(location, recorded);
-    // Whatever fails here is met by the next read, or by the next poll.
+    // The next read or poll meets the failure too.
     polled.catch(() => {});
   }
 
@@ -86,7 +86,7 @@ export class RecordedTables {
     const key = locationKey(location);
     const { tableId } = recorded;
     let opened = this.#open.get(key);
-    // A table in the place of another has other versions, and a handle only moves forward.
+    // A table that replaced another has its own versions, and a handle only moves forward.
     if (opened?.tableId !== tableId) {
       this.#polledAt.set(key, performance.now());
       opened = { tableId, opening: this.#openLatest(location, recorded) };
@@ -100,7 +100,7 @@ export class RecordedTables {
     }
   }
 
-  /** A table that is opened again and again, because many others are read, is polled by that. */
+  /** Opening also polls: a table may be opened again and again, because many others are read. */
   async #openLatest(location: TableLocation, recorded: RecordedVersion): Promise<RecordedTable> {
     const native = await this.#connections.openTable(location);
     const latest = await readVersion(native);

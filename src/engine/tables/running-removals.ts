@@ -5,8 +5,8 @@ import type { TableLocation } from '../../model/table.ts';
 const MARGIN_MILLISECONDS = 60_000;
 
 /**
- * Removals of old versions that run now. The engine looks once which versions are needed, deletes their files, and their
- * manifests last: what begins to need one of them meanwhile would find it there, and lose its data.
+ * Removals of old versions that are running. The engine checks once which versions are needed, then deletes their
+ * files, and their manifests last: work that starts to need one of them meanwhile would find it, and lose its data.
  */
 export class RunningRemovals {
   readonly #cutoffs = new Map<string, readonly number[]>();

@@ -6,26 +6,26 @@ import type { Stamp, VersionWatch } from '../../storage/storage.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
 
-/** What a write commits to: a table, on its main branch or another. */
+/** The target of a commit: a branch of a table. */
 export type WriteTarget = Omit<TableState, 'version'>;
 
-/** A state of a table: of the main branch and at the latest version, unless others are named. */
+/** A state of a table: the latest version of the main branch, unless others are named. */
 export type TableRef = Pick<TableState, 'location'> & Partial<TableState>;
 
-/** A table as one piece of work sees it, valid until that work ends. Known facts about the table are not read again. */
+/** A table as one piece of work sees it, valid until that work ends. Known facts about the table are cached. */
 export interface OpenTable {
   readonly native: NativeTable;
   version(): Promise<number>;
-  /** The version that a read sees now, where that is certain without asking the engine. */
+  /** The version that a read would see now, if that is certain without asking the engine. */
   knownVersion(): number | undefined;
   schema(): Promise<Schema>;
-  /** To be called after a write of rows through `native`, with the version that it committed. */
+  /** Call it after a write of rows through `native`, with the committed version. */
   moved(version: number): void;
-  /** To be called after any other write, and after a failure: known facts about the table no longer hold. */
+  /** Call it after any other write, and after a failure: drops cached facts about the table. */
   forget(): void;
 }
 
-/** A private handle, which remembers nothing. At a version of the caller's choice it never moves. */
+/** A private handle, which caches nothing. At a given version it never moves. */
 export function toOpenTable(native: NativeTable, version: number | undefined): OpenTable {
   return {
     native,
@@ -45,12 +45,12 @@ export async function readSchema(native: NativeTable): Promise<Schema> {
   return readFileSchema(await engineCall(async () => native.schema()));
 }
 
-/** The version that the handle is known to have reached; it may have moved further since. */
+/** The version that the handle has reached; it may have moved further since. */
 interface ReachedVersion {
   readonly version: number;
   /** The stamp of the version folder at that time. */
   readonly stamp: string;
-  /** The stamp alone shows that there is no later version. */
+  /** The stamp alone proves that there is no later version. */
   readonly isProven: boolean;
 }
 
@@ -64,7 +64,7 @@ export class CountedHandle {
     this.native = native;
   }
 
-  /** False once it is retired and idle: it is closed. */
+  /** False once it is retired and idle, and therefore closed. */
   acquire(): boolean {
     if (this.#isRetired && this.#users === 0) return false;
     this.#users += 1;
@@ -87,7 +87,10 @@ export class CountedHandle {
   }
 }
 
-/** After those that wait for it to open: while many tables are in use they would otherwise have to open it again. */
+/**
+ * Retires a handle after those that are waiting for it to open have used it: while many tables are in use, they would
+ * otherwise have to open it again.
+ */
 export function retireSoon(opening: Promise<CountedHandle>): void {
   opening.then(
     (handle) => setImmediate(() => handle.retire()),
@@ -95,17 +98,17 @@ export function retireSoon(opening: Promise<CountedHandle>): void {
   );
 }
 
-/** One handle on the latest state of a table, shared by all its readers and writers. It only ever moves forward. */
+/** One handle on the latest state of a table, shared by all its readers and writers. It only moves forward. */
 export class SharedTable extends CountedHandle implements OpenTable {
   readonly #watch: VersionWatch;
-  /** False for old tables, which name their manifests otherwise: the watch then sees no version at all. */
+  /** False for old tables, which name their manifests differently: the watch then sees no versions. */
   readonly #seesVersions: boolean;
   #reached: ReachedVersion | undefined;
-  /** A running refresh may have looked before the write that a caller must see; the next one will not. */
+  /** A running refresh may have started before the write that a caller must see; the next one has not. */
   readonly #refreshes = new SharedRuns(async () => this.#moveToLatest());
   /** Read since the handle last moved. */
   #schema: Promise<Schema> | undefined;
-  /** Kept across moves: decoding the same bytes again would cost more than comparing them. */
+  /** Kept across moves: comparing the bytes costs less than decoding them again. */
   #decoded: { readonly file: Buffer; readonly schema: Schema } | undefined;
 
   private constructor(native: NativeTable, watch: VersionWatch, seesVersions: boolean) {
@@ -119,14 +122,14 @@ export class SharedTable extends CountedHandle implements OpenTable {
   }
 
   /**
-   * Brings the handle to a state no older than the table's at the moment of this call. False when that is impossible: a
-   * handle never goes back, not even to a table that was dropped and created again with fewer versions.
+   * Brings the handle to a state no older than the table's at the time of this call. False if that is impossible: a
+   * handle never goes back, not even to a table that was dropped and re-created with fewer versions.
    */
   async refresh(): Promise<boolean> {
     return this.#isLatest() || this.#refreshes.run();
   }
 
-  /** Resolves when every refresh that was requested before has ended. */
+  /** Resolves when every refresh requested before has ended. */
   async settled(): Promise<void> {
     await this.#refreshes.settled();
   }
@@ -136,7 +139,7 @@ export class SharedTable extends CountedHandle implements OpenTable {
     return this.#reached?.version ?? readVersion(this.native);
   }
 
-  /** While the folder has no later version, no write and no refresh can have moved the handle beyond this one. */
+  /** While the folder has no later version, no write or refresh can have moved the handle past this one. */
   knownVersion(): number | undefined {
     return this.#isLatest() ? this.#reached?.version : undefined;
   }
@@ -147,7 +150,7 @@ export class SharedTable extends CountedHandle implements OpenTable {
   }
 
   moved(version: number): void {
-    // A version in between is another writer's, which may have changed the schema.
+    // A version in between belongs to another writer, which may have changed the schema.
     if (version !== (this.#reached?.version ?? 0) + 1) this.#schema = undefined;
     this.#reached = toReached(this.#watch.read(), version, false);
   }
@@ -162,7 +165,7 @@ export class SharedTable extends CountedHandle implements OpenTable {
     const stamp = reached === undefined ? undefined : this.#watch.read();
     if (reached === undefined || stamp === undefined || reached.stamp !== stamp.text) return false;
     if (reached.isProven) return true;
-    // A commit within the tick of the stamp has the next number.
+    // A commit within the same tick of the stamp has the next number.
     if (!this.#watch.has(reached.version) || this.#watch.has(reached.version + 1)) return false;
     this.#reached = { ...reached, isProven: stamp.isSettled };
     return true;

@@ -22,14 +22,14 @@ export interface WriteOutcome {
   readonly rows: number;
 }
 
-/** The location is fresh: it has no reader before the last chunk is written, and a failure removes its files. */
+/** The location must be new: it has no reader before the last chunk is written, and a failure removes its files. */
 export async function createTable(connections: Connections, data: TableData): Promise<WriteOutcome> {
   const { location, source } = data;
   const options = { mode: 'create', storageOptions: withStorageVersion(data) } as const;
   try {
     return await writeStream(source, async ({ file }) => connections.writeTable(location, file, options));
   } catch (error) {
-    // The caller needs the first failure, not that of the removal; the sweep finds what is left.
+    // Report the first failure, not that of the removal; the sweep finds what is left.
     await connections.dropTable(location).catch(() => {});
     throw error;
   }
@@ -41,7 +41,10 @@ export function withStorageVersion({ schema, storageOptions }: TableData): Reado
   return { ...storageOptions, new_table_data_storage_version: '2.2' };
 }
 
-/** Writes a whole stream, one version for each chunk, and verifies that every row was stored. `begin` takes the first. */
+/**
+ * Writes a whole stream, one version for each chunk, and verifies that every row was stored. `begin` writes the first
+ * chunk.
+ */
 export async function writeStream(
   source: ChunkSource,
   begin: (chunk: ArrowChunk) => Promise<NativeTable>,

@@ -10,12 +10,12 @@ import type { TrialReply, TrialRequest } from './trial-process.ts';
 export interface TrialSettings {
   /** The program of the disposable process. */
   readonly file: URL;
-  /** For the manifests, while they are tried. */
+  /** Contains the manifests while they are tried. */
   readonly folder: string;
   readonly seconds: number;
 }
 
-/** A manifest to be tried, under the name that it will have. */
+/** A manifest to try, under its future name. */
 interface TrialManifest {
   readonly name: string;
   readonly version: number;
@@ -24,16 +24,16 @@ interface TrialManifest {
 
 type Ending = TrialReply | 'died' | 'late';
 
-/** A process that waits for longer than this is ended. */
+/** A process that is idle for longer than this is ended. */
 const IDLE_MILLISECONDS = 30_000;
 
 /**
- * Opens manifests of external writers in a process beside the service, before they are committed: one that the engine
- * cannot read, or that ends the process, is refused. The process is kept for the next trial only while all goes well.
+ * Opens manifests of external writers in a separate process before they are committed: a manifest that the engine
+ * cannot read, or that crashes the process, is refused. The process is reused only as long as no trial fails.
  */
 export class ManifestTrials {
   readonly #settings: TrialSettings;
-  /** One at a time; those that wait are bounded by the writes that the service admits. */
+  /** One at a time; the writes that the service admits bound those that wait. */
   readonly #limit = pLimit(1);
   #child: ChildProcess | undefined;
   #idle: NodeJS.Timeout | undefined;
@@ -62,7 +62,7 @@ export class ManifestTrials {
 
   async #try({ name, content }: TrialManifest): Promise<Ending> {
     const { folder } = this.#settings;
-    // What a killed process has left.
+    // Removes what a killed process left.
     if (!this.#isUsed) await rm(folder, { recursive: true, force: true });
     this.#isUsed = true;
     await mkdir(folder, { recursive: true });
@@ -106,7 +106,7 @@ async function askProcess(child: ChildProcess, request: TrialRequest, seconds: n
   return ending;
 }
 
-/** Without the environment of the service, which may hold credentials of its storage. */
+/** Without the environment of the service, which may contain credentials of its storage. */
 function startProcess(file: URL): ChildProcess {
   const { PATH, LD_LIBRARY_PATH } = process.env;
   const child = fork(file, [], {
@@ -115,7 +115,7 @@ function startProcess(file: URL): ChildProcess {
     execArgv: ['--report-exclude-network', '--max-old-space-size=128'],
     stdio: ['ignore', 'ignore', 'ignore', 'ipc'],
   });
-  // A process that cannot be started, or reached, gives no reply.
+  // A process that cannot be started or reached sends no reply.
   child.on('error', () => {});
   child.unref();
   child.channel?.unref();

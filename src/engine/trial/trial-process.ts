@@ -1,12 +1,12 @@
 import { loadNative } from '../native/native.ts';
 import type { NativeConnection, NativeEngine, NativeTable } from '../native/native.ts';
 
-/** A folder with one table, whose only file is the manifest to be tried. */
+/** A folder with one table, whose only file is the manifest to try. */
 export interface TrialRequest {
   readonly folder: string;
 }
 
-/** `version` is absent when the engine refused the manifest. */
+/** `version` is absent if the engine refused the manifest. */
 export interface TrialReply {
   readonly version?: number;
   readonly failure?: string;
@@ -16,7 +16,7 @@ export const TRIAL_TABLE = 'table';
 
 const MISSING_INDEX_FILE = /Not found: \S*\/_indices\//;
 
-/** The work of a disposable process: opens manifests of external writers, one after the other, until it is ended. */
+/** Runs in a disposable process: opens manifests of external writers, one after the other, until it is ended. */
 export function runTrials(): void {
   const native = loadNative();
   process.on('message', (request) => {
@@ -44,7 +44,7 @@ async function tryOpening(native: NativeEngine, folder: string): Promise<number>
   }
 }
 
-/** What every reader of the table asks first. There are no data files here: they were checked before. */
+/** Asks what every reader of a table asks first. There are no data files here: they were checked before. */
 async function readTable(connection: NativeConnection): Promise<number> {
   const table = await connection.openTable(TRIAL_TABLE, [], {});
   try {
@@ -57,7 +57,10 @@ async function readTable(connection: NativeConnection): Promise<number> {
   }
 }
 
-/** To list some indexes the engine looks into their files, which are not here: when it misses one, it has read the manifest. */
+/**
+ * To list some indexes, the engine opens their files, which are missing here: if it misses one, it has read the
+ * manifest.
+ */
 async function listIndexes(table: NativeTable): Promise<void> {
   try {
     await table.listIndices();

@@ -12,14 +12,16 @@ export interface Assignment {
   readonly expression: GuardedSql;
 }
 
-/** Assignments nested like the fields: a field has either an expression or fields below it. */
+/** Assignments nested like the fields: a field has either an expression or child fields. */
 export type AssignmentTree = ReadonlyMap<string, AssignmentNode>;
 
 export type AssignmentNode =
   | { readonly kind: 'value'; readonly expression: GuardedSql }
   | { readonly kind: 'fields'; readonly fields: Map<string, AssignmentNode> };
 
-/** Refuses a field that is assigned twice, or together with a field inside it: the engine would let the last win. */
+/**
+ * Refuses a field that is assigned twice, or together with a field inside it: in the engine, the last one would win.
+ */
 export function toAssignmentTree(assignments: readonly Assignment[]): AssignmentTree {
   const tree = new Map<string, AssignmentNode>();
   for (const assignment of assignments) insert(tree, assignment);
@@ -54,7 +56,7 @@ function assignedWithParent(path: FieldPath | undefined, parent: readonly string
 }
 
 /**
- * The engine updates top-level columns only. For a field inside a struct the whole struct is written again, with every
+ * The engine updates top-level columns only. For a field inside a struct, the whole struct is rewritten, with every
  * sibling from the row, and null where the struct was null.
  */
 export function toColumnUpdates(tree: AssignmentTree, schema: Schema): [column: string, expression: string][] {
@@ -65,8 +67,8 @@ export function toColumnUpdates(tree: AssignmentTree, schema: Schema): [column: 
 }
 
 /**
- * The engine refuses to store a list in a column whose items have metadata, which no SQL type can name. `nullif` gives its
- * result the type of the column; the inner one is always null, so the value stays as it is.
+ * The engine refuses to store a list in a column whose items have metadata, which no SQL type can express. `nullif`
+ * gives its result the type of the column; the inner one is always null, so the value is unchanged.
  */
 export function withItemMetadata(value: string, { name, type }: Field): string {
   if (type.kind !== 'list' || !hasItemMetadata(type)) return value;
@@ -86,8 +88,8 @@ function toExpression(node: AssignmentNode, path: FieldPath, schema: Schema): st
 }
 
 /**
- * Casts to the column's exact type: without a cast the engine silently turns a vector of the wrong length, or a number out
- * of range inside a list, into null. Structs are not cast, because the engine matches their fields by name.
+ * Casts to the column's exact type: without a cast the engine silently turns a vector of the wrong length, or an
+ * out-of-range number inside a list, into null. Structs are not cast, because the engine matches their fields by name.
  */
 export function toTypedValue(expression: GuardedSql, field: Field, path: FieldPath): string {
   if (isJson(field)) return requireNull(expression, path);
@@ -134,7 +136,7 @@ function firstPath(assigned: ReadonlyMap<string, AssignmentNode>): readonly stri
   return [];
 }
 
-/** To the engine, what `named_struct` returns may be null, so it refuses to store that in a field that may not. */
+/** The engine considers the result of `named_struct` nullable, so it refuses to store it in a field that is not. */
 function requireNullable(child: Field, parent: FieldPath): void {
   if (child.nullable) return;
   const struct = quotePath(parent);
@@ -145,7 +147,7 @@ function requireNullable(child: Field, parent: FieldPath): void {
   );
 }
 
-/** JSON columns hold a binary form, which the engine's SQL cannot produce: it would store the text. */
+/** JSON columns store a binary form, which the engine's SQL cannot produce: it would store the text. */
 function requireNull(expression: GuardedSql, path: FieldPath): string {
   if (/^[\s(]*null[\s)]*$/i.test(expression)) return expression;
   throw invalidInput(`The field ${quotePath(path)} contains JSON, which an update can only set to NULL.`);

@@ -17,8 +17,8 @@ import type { UpdateRequest, UpdatedRows } from './update.ts';
 
 /**
  * An update whose expressions read columns that it sets, such as a swap. The engine would read some of them after they
- * were set, so the columns that others read are copied first, the expressions read the copies, and the copies are dropped
- * again: three commits, which the pipeline makes visible together. `undefined` when one commit will do.
+ * were set. So the columns that others read are copied first, the expressions read the copies, and the copies are
+ * dropped: three commits, which the pipeline makes visible together. `undefined` if one commit is enough.
  */
 export function planCrossedUpdate(
   parts: EngineParts,
@@ -70,7 +70,7 @@ export function planCrossedUpdate(
   };
 }
 
-/** Refuses what is wrong with any row before something is written. */
+/** Evaluates the expressions on all rows, to refuse errors before anything is written. */
 async function tryExpressions(native: NativeTable, expressions: [string, string][], predicate: string | undefined) {
   const query = native.query();
   query.select(expressions);
@@ -81,7 +81,7 @@ async function tryExpressions(native: NativeTable, expressions: [string, string]
 
 const NO_TIMEOUT = -1;
 
-/** A name for a copy of each column that no column of the table has. */
+/** Unused names for copies of the columns. */
 export function nameCopies(columns: readonly string[], schema: Schema): ReadonlyMap<string, string> {
   const taken = new Set(schema.fields.map(({ name }) => name.toLowerCase()));
   let number = 0;

@@ -4,16 +4,16 @@ import type { Field } from '../../model/schema.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { NativeQuery, NativeTable } from '../native/native.ts';
 
-/** By key as JSON. Keys without rows are left out. */
+/** By key as JSON. Keys without rows are omitted. */
 export type KeyCounts = ReadonlyMap<string, number>;
 
-/** Rows by the value of one column. */
+/** Selects rows by the value of one column. */
 interface KeyScan {
   readonly keyField: Field;
   readonly predicate: string;
 }
 
-/** `undefined` when more rows match. */
+/** `undefined` if more rows match. */
 export async function countKeys(
   native: NativeTable,
   { keyField, predicate }: KeyScan,
@@ -33,8 +33,8 @@ export async function countKeys(
 }
 
 /**
- * The rows of each key that an update wrote, in the version that it committed. They are in new fragments, whose numbers are
- * above all earlier ones, so this holds whatever other writers did and whichever version the update read.
+ * The rows of each key that an update wrote, in the version that it committed. They are in new fragments with higher
+ * numbers than all earlier ones, so this holds whatever other writers did and whichever version the update read.
  */
 export async function countWrittenKeys(native: NativeTable, scan: KeyScan, rowsWritten: number): Promise<KeyCounts> {
   const query = native.query();

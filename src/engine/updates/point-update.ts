@@ -6,14 +6,14 @@ import type { GuardedSql } from '../../model/query.ts';
 import type { DataType, Field } from '../../model/schema.ts';
 import type { AssignmentTree } from './assignments.ts';
 
-/** An update of whole columns whose predicate is `column = literal` and nothing else. */
+/** An update of whole columns whose predicate is exactly `column = literal`. */
 export interface PointUpdate {
   readonly key: KeyName;
   readonly literal: SqlLiteral;
   readonly expressions: ReadonlyMap<string, GuardedSql>;
 }
 
-/** A column as the caller named it; `sql` keeps that form, by which the engine resolves the name. */
+/** A column as the caller named it; `sql` keeps that form, which the engine resolves. */
 export interface KeyName {
   readonly name: string;
   readonly sql: string;
@@ -25,7 +25,7 @@ export function toPointUpdate(tree: AssignmentTree, predicate: GuardedSql | unde
   return condition === undefined || expressions === undefined ? undefined : { ...condition, expressions };
 }
 
-/** An expression that is nothing but a literal, in any number of parentheses. */
+/** An expression that is only a literal, in any number of parentheses. */
 export function toLiteralExpression(expression: GuardedSql): SqlLiteral | undefined {
   return toLiteral(withoutParentheses(readTokensMax(expression)));
 }
@@ -33,7 +33,7 @@ export function toLiteralExpression(expression: GuardedSql): SqlLiteral | undefi
 /** Enough for `-1 = column` in a dozen parentheses. */
 const TOKENS_MAX = 28;
 
-/** `undefined` unless the predicate is `column = literal` and nothing else. */
+/** `undefined` unless the predicate is exactly `column = literal`. */
 export function toKeyCondition(predicate: GuardedSql): Pick<PointUpdate, 'key' | 'literal'> | undefined {
   const tokens = withoutParentheses(readTokensMax(predicate));
   const equals = tokens.findIndex((token) => isSymbol(token, '='));
@@ -75,13 +75,13 @@ function wholeColumns(tree: AssignmentTree): ReadonlyMap<string, GuardedSql> | u
   return columns;
 }
 
-/** Identifies the member of a group: `json` is the value as JSON, and equal for equal keys. */
+/** Identifies the member of a group: `json` is equal for equal keys. */
 export interface GroupKey {
   readonly json: string;
   readonly sql: string;
 }
 
-/** `undefined` when the engine would convert the literal, or refuse it, before it compares. */
+/** `undefined` if the engine would convert or refuse the literal before comparing. */
 export function toGroupKey(literal: SqlLiteral, field: Field): GroupKey | undefined {
   if (!('json' in literal) || isFloat(field.type)) return undefined;
   const sql = toGroupValue(literal, field);
@@ -89,8 +89,8 @@ export function toGroupKey(literal: SqlLiteral, field: Field): GroupKey | undefi
 }
 
 /**
- * The literal for a list of values of one column, all of one type. `undefined` when the engine would not convert it without
- * loss: it might then convert a list differently from a single value.
+ * The literal for a list of values of one column, all of one type. `undefined` if the engine would not convert it
+ * losslessly: it might then convert a list differently from a single value.
  */
 export function toGroupValue(literal: SqlLiteral, { type, metadata }: Field): string | undefined {
   if (metadata.has(EXTENSION_NAME_KEY)) return undefined;
@@ -116,22 +116,22 @@ function isFloat(type: DataType): boolean {
   return type.kind === 'float' && type.bits >= 32;
 }
 
-/** Whether a 64-bit float holds the same number. */
+/** Whether a 64-bit float represents the number exactly. */
 function isExact(value: bigint): boolean {
   return value >= BigInt(Number.MIN_SAFE_INTEGER) && value <= BigInt(Number.MAX_SAFE_INTEGER);
 }
 
-/** By the type that the engine gives it; `sql` is the same literal again. */
+/** By the type that the engine gives it; `sql` is the same literal as SQL. */
 type SqlLiteral =
   | { readonly kind: 'integer'; readonly value: bigint; readonly json: string; readonly sql: string }
   | { readonly kind: 'decimal'; readonly sql: string }
   | { readonly kind: 'text'; readonly json: string; readonly sql: string }
   | { readonly kind: 'boolean'; readonly sql: string };
 
-/** The engine reads a larger integer as a float. */
+/** The engine parses a larger integer as a float. */
 const INTEGER_MAX = 2n ** 63n - 1n;
 
-/** A number with or without a sign, a text, true or false; `undefined` when the tokens are anything else. */
+/** A number with or without a sign, a text, true or false; `undefined` if the tokens are anything else. */
 function toLiteral(tokens: readonly SqlToken[]): SqlLiteral | undefined {
   const [first, second, ...more] = tokens;
   if (first === undefined || more.length > 0) return undefined;

@@ -3,15 +3,16 @@ import type { SqlToken } from '../../guard/sql/tokenizer.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { Field } from '../../model/schema.ts';
 
-/** Far below the nesting that the engine's planner can take. */
+/** Far below the nesting that the engine's planner supports. */
 export const REPEATS_MAX = 16;
 
 const TOKENS_MAX = 12;
 const SYMBOLS: ReadonlySet<string> = new Set(['+', '-', '*', '(', ')']);
 
 /**
- * Whether applying the expression to its own result equals running the update several times: sums, differences and products
- * of numbers and the column itself, which occurs once, in a type in which no step is converted.
+ * Whether applying the expression to its own result is equivalent to running the update several times: sums,
+ * differences and products of numbers and the column itself, which occurs once, in a type in which no step is
+ * converted.
  */
 export function isRepeatable(expression: GuardedSql, field: Field | undefined): boolean {
   if (field === undefined || field.metadata.has('ARROW:extension:name')) return false;
@@ -37,7 +38,7 @@ export function repeatExpression(expression: GuardedSql, { name }: Field, times:
 
 function numberTest({ type }: Field): ((text: string) => boolean) | undefined {
   if (type.kind === 'float' && type.bits === 64) return () => true;
-  // Another number would make every step a float, truncated each time.
+  // Any other number would make every step a float, truncated each time.
   if (type.kind === 'int' && type.bits === 64 && type.signed) return (text) => /^\d{1,9}$/.test(text);
   return undefined;
 }

@@ -9,14 +9,14 @@ import { toGroupKey, toGroupValue, toLiteralExpression } from './point-update.ts
 import type { GroupKey, KeyName, PointUpdate } from './point-update.ts';
 import { REPEATS_MAX, isRepeatable, repeatExpression } from './repeated-expression.ts';
 
-/** Of all keys and expressions in one group. The engine repeats a list of values in memory for every row. */
+/** The total of all keys and expressions of a group. The engine repeats a list of values in memory for every row. */
 const CHARACTERS_MAX = 16_384;
 
 /**
- * Updates that may run as one with the same result. Either each updates the rows with another key in the same column, which
- * none of them changes, so no row belongs to two of them; and all set the same columns, by the same expression or to
- * literals that the engine converts without loss. Or all are the same update of the same key, and its expressions can be
- * applied to their own results.
+ * Updates that can be merged with the same result. Either each updates the rows with another key in the same column,
+ * which none of them changes, so no row belongs to two of them; and all set the same columns, by the same expression or
+ * to literals that the engine converts losslessly. Or all are the same update of the same key, and its expressions can
+ * be applied to their own results.
  */
 export class UpdateGroup {
   readonly #keyName: KeyName;
@@ -24,7 +24,7 @@ export class UpdateGroup {
   readonly #columns: ReadonlyMap<string, GroupColumn>;
   readonly #keys = new Map<string, GroupKey>();
   #characters = 0;
-  /** How often its only key is updated; 1 when there are several keys. */
+  /** How often its only key is updated; 1 if there are several keys. */
   #repeats = 1;
 
   private constructor(first: PointUpdate, keyField: Field, schema: Schema) {
@@ -34,7 +34,7 @@ export class UpdateGroup {
     this.#columns = new Map(columns.map(([name, sql]) => [name, new GroupColumn(sql, findField(schema, name))]));
   }
 
-  /** `undefined` when the update cannot share a commit. */
+  /** `undefined` if the update cannot share a commit. */
   static start(first: PointUpdate, schema: Schema): UpdateGroup | undefined {
     const keyField = findField(schema, first.key.name);
     if (keyField === undefined || first.expressions.has(keyField.name)) return undefined;
@@ -42,7 +42,7 @@ export class UpdateGroup {
     return group.add(first) ? group : undefined;
   }
 
-  /** Whether the update now belongs to the group. */
+  /** Whether the update was added to the group. */
   add(update: PointUpdate): boolean {
     const key = update.key.sql === this.#keyName.sql ? toGroupKey(update.literal, this.#keyField) : undefined;
     if (key === undefined) return false;
@@ -57,7 +57,7 @@ export class UpdateGroup {
     return true;
   }
 
-  /** One update that does the work of all; `keys` are those of the members as JSON, in order. */
+  /** One update that does the work of all; `keys` are the members' keys as JSON, in order. */
   toUpdate() {
     const keys = [...this.#keys.values()];
     const list = keys.map(({ sql }) => sql).join(', ');
@@ -74,7 +74,7 @@ export class UpdateGroup {
     };
   }
 
-  /** The same update of the same key again, such as that of a counter: it is applied to the previous result. */
+  /** The same update of the same key again, such as a counter: applied to the previous result. */
   #repeat(expressions: ReadonlyMap<string, GuardedSql>): boolean {
     if (this.#keys.size > 1 || this.#repeats === REPEATS_MAX) return false;
     if (!this.#everyColumn(expressions, (column, expression) => column.repeats(expression))) return false;
@@ -93,7 +93,7 @@ export class UpdateGroup {
     });
   }
 
-  /** The position of a row's key in the list of keys, from 1. */
+  /** The position of a row's key in the list of keys, starting at 1. */
   #positionIn(keys: string): string {
     const type = sqlString(`List(${formatArrowCast(this.#keyField.type) ?? ''})`);
     return `CAST(array_position(arrow_cast(make_array(${keys}), ${type}), ${this.#keyName.sql}) AS BIGINT)`;
@@ -109,7 +109,7 @@ function charactersOf(key: GroupKey, { expressions }: PointUpdate): number {
   return [...expressions.values()].reduce((sum, expression) => sum + expression.length, key.sql.length);
 }
 
-/** What the members of a group assign to one column: all the same expression, or each a literal. */
+/** What the members of a group assign to one column: all the same expression, or a literal each. */
 class GroupColumn {
   readonly #first: GuardedSql;
   readonly #field: Field | undefined;
@@ -153,7 +153,7 @@ class GroupColumn {
   }
 }
 
-/** One update might call such a function more or less often than several updates. */
+/** Whether one update could call such a function more or less often than several updates. */
 function differsByRow(expression: GuardedSql): boolean {
   return [...readTokens(expression)].some(({ text }) => functionRule(text).differsByRow === true);
 }

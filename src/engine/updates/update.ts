@@ -18,7 +18,7 @@ import { UpdateGroup } from './update-group.ts';
 
 export interface UpdateRequest {
   readonly assignments: readonly Assignment[];
-  /** Without one every row is updated. */
+  /** Absent: all rows are updated. */
   readonly predicate: GuardedSql | undefined;
 }
 
@@ -26,10 +26,13 @@ export interface UpdatedRows {
   readonly rowsUpdated: number;
 }
 
-/** Sets columns by expressions; queued updates of other rows may share the commit. The engine commits even without a match. */
+/**
+ * Sets columns by expressions; queued updates of other rows may share the commit. The engine commits even if no row
+ * matches.
+ */
 export class UpdatePlan implements CommitPlan<UpdatedRows> {
   readonly kinds = ['update'] as const;
-  /** `undefined` when the update cannot share a commit. */
+  /** `undefined` if the update cannot share a commit. */
   readonly point: PointUpdate | undefined;
   readonly #parts: EngineParts;
   readonly #target: WriteTarget;
@@ -50,7 +53,7 @@ export class UpdatePlan implements CommitPlan<UpdatedRows> {
   async startGroup(table: OpenTable): Promise<CommitGroup<UpdatedRows> | undefined> {
     if (this.point === undefined) return undefined;
     const schema = await table.schema();
-    // Columns that are computed from the updated ones are set by each update by itself.
+    // Columns that are computed from the updated ones are set separately by each update.
     if (schema.fields.some((field) => computedText(field) !== undefined)) return undefined;
     const group = UpdateGroup.start(this.point, schema);
     return group === undefined ? undefined : toCommitGroup(this.#parts, this.#target, group);
@@ -85,7 +88,7 @@ async function prepareUpdate(
 /** For an update of more rows, the cost of a separate commit does not matter. */
 const ROWS_MAX = 1000;
 
-/** Several updates as one update of the engine. The rows of each are counted by key. */
+/** Merges several updates into one engine update. The rows of each are counted by key. */
 function toCommitGroup(parts: EngineParts, target: WriteTarget, group: UpdateGroup): CommitGroup<UpdatedRows> {
   const { limits, tables } = parts;
   return {
@@ -105,12 +108,12 @@ function toCommitGroup(parts: EngineParts, target: WriteTarget, group: UpdateGro
         async commit() {
           const { version, outcome } = await apply();
           const { rowsUpdated } = outcome;
-          // With a commit of another process in between, the engine may have updated other rows than were counted.
+          // If another process committed in between, the engine may have updated other rows than were counted.
           if (version === base + 1 && rowsUpdated === addedRows) return { version, outcome: toOutcomes(counts) };
           const counted = tables.use({ ...target, version }, async ({ native }) =>
             countWrittenKeys(native, update, rowsUpdated),
           );
-          // The update is committed and must not fail here; the counts from before were right a moment ago.
+          // The update is committed and must not fail here; the earlier counts were right a moment ago.
           return { version, outcome: toOutcomes(await counted.catch(() => counts)) };
         },
       };

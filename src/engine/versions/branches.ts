@@ -48,7 +48,7 @@ async function completeBranch(
   };
 }
 
-/** The versions that branches started at. */
+/** The versions that branches fork from. */
 export async function listBranchForks(tables: OpenTables, location: TableLocation): Promise<readonly Pin[]> {
   const found = await useBranches(tables, location, listAll);
   return Object.entries(found).map(([name, { parentBranch, parentVersion }]) => ({
@@ -59,32 +59,34 @@ export async function listBranchForks(tables: OpenTables, location: TableLocatio
   }));
 }
 
-/** Differs for another branch that is created under the same name. Refuses a branch that does not exist. */
+/** Differs for another branch created under the same name. Refuses a branch that does not exist. */
 async function identifyBranch(tables: OpenTables, location: TableLocation, name: string): Promise<string> {
   if (Buffer.byteLength(name) > BRANCH_LENGTH_MAX) throw branchNotFound(name);
   const file = await tables.storages.of(location.root).readRefFile(location, 'branches', name);
   if (file !== undefined) return JSON.stringify([file['identifier'], file['createAt']]);
   const listed = await useBranches(tables, location, listAll);
   if (Object.hasOwn(listed, name)) return JSON.stringify(listed[name]);
-  // Refuses what is no name of a branch.
+  // Refuses an invalid branch name.
   await tables.usePrivate({ location, branch: name }, async () => {});
   // An interrupted deletion may have left its files.
   throw branchNotFound(name);
 }
 
-/** Starts at a state of the same table, and returns its version: the first version of the branch has the same number. */
+/**
+ * Forks from a state of the same table and returns its version: the first version of the branch has the same number.
+ */
 async function createBranch(tables: OpenTables, source: TableState, name: string, confirm: Confirm): Promise<number> {
   const { location } = source;
   return useBranches(tables, location, async (branches) => {
-    // The engine would write into an existing branch, and then fail with a message that does not say why.
+    // The engine would write into an existing branch, and then fail with an unclear message.
     const others = Object.keys(await listAll(branches));
     if (name === MAIN_BRANCH || others.includes(name)) {
       throw new ServiceError('TableBranchAlreadyExists', `The branch ${quoteForMessage(name)} already exists.`);
     }
-    // It would also leave an unfinished branch behind when the source is missing.
+    // If the source is missing, the engine would also leave an unfinished branch behind.
     const version = await tables.usePrivate(source, async (table) => table.version());
     await requireKept(tables, source, version);
-    // What a deletion has left that was killed, or an earlier release.
+    // Leftovers of a killed deletion, or of an earlier release.
     if ((await tables.findLatestVersion({ location, branch: name })) !== undefined) {
       await confirm();
       await tables.storages.of(location.root).removeBranch(location, name, others);
@@ -96,7 +98,7 @@ async function createBranch(tables: OpenTables, source: TableState, name: string
   });
 }
 
-/** Returns the version that the branch started at. */
+/** Returns the version that the branch forked from. */
 async function removeBranch(tables: OpenTables, location: TableLocation, name: string): Promise<number> {
   if (name === MAIN_BRANCH) {
     throw invalidInput('The main branch cannot be deleted.', 'Drop the table instead.');
@@ -106,7 +108,7 @@ async function removeBranch(tables: OpenTables, location: TableLocation, name: s
     if (!Object.hasOwn(found, name)) throw branchNotFound(name);
     await refuseTagged(tables, location, name);
     await branches.delete(name);
-    // The engine keeps its files where another branch lies below it, and would open it as before.
+    // If another branch's path is below it, the engine keeps its files, and would open it as before.
     const below = Object.keys(found).filter((other) => other.startsWith(`${name}/`));
     if (below.length > 0) await tables.storages.of(location.root).removeBranch(location, name, below);
     return found[name]?.parentVersion ?? 0;
@@ -121,7 +123,7 @@ async function useBranches<Value>(
   return tables.usePrivate({ location }, async ({ native }) => engineCall(async () => work(await native.branches())));
 }
 
-/** The engine would delete it, and leave a tag without a target, or one day with other data. */
+/** The engine would delete the branch, and leave a tag without a target, or one that later refers to other data. */
 async function refuseTagged(tables: OpenTables, location: TableLocation, branch: string): Promise<void> {
   const tag = (await listTagTargets(tables, location)).find((each) => each.branch === branch);
   if (tag === undefined) return;

@@ -4,7 +4,7 @@ import type { OpenTables } from '../tables/open-tables.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
 import { readVersions } from './version-list.ts';
 
-/** To be called in the write queue before an earlier version is needed again. Refuses one that may be about to be removed. */
+/** Call it in the write queue before using an earlier version. Refuses a version that may be about to be removed. */
 export async function requireKept(
   tables: OpenTables,
   { location, branch }: WriteTarget,

@@ -14,7 +14,7 @@ interface TagChange {
   readonly version: number;
 }
 
-/** A tag or a branch that needs a version of a branch, which is absent for the main one. */
+/** A tag or branch that needs a version of a branch, which is absent for the main branch. */
 export interface Pin {
   readonly kind: 'tag' | 'branch';
   readonly name: string;
@@ -28,7 +28,9 @@ export interface NameWindow {
   readonly limit?: number | undefined;
 }
 
-/** Called right before a change that may be late on an object store; throws when another node owns the table by now. */
+/**
+ * Called right before a change that may arrive late at an object store; throws if another node owns the table by now.
+ */
 export type Confirm = () => Promise<void>;
 
 export const ALWAYS: Confirm = async () => {};
@@ -53,7 +55,7 @@ export function createTags(tables: OpenTables) {
       await confirm();
       if (!(await file.write({ branch: target.branch, version }))) throw tagChanged(tag);
     },
-    /** Returns the tag as it was. */
+    /** Returns the removed tag. */
     async removeTag(location: TableLocation, name: string, confirm = ALWAYS) {
       const file = await openTag(tables, { location }, name);
       const tag = await requireTag(tables, location, name);
@@ -65,7 +67,7 @@ export function createTags(tables: OpenTables) {
   };
 }
 
-/** `undefined` where the engine changes tags. Refuses a branch that does not exist. */
+/** `undefined` if the engine changes tags itself. Refuses a branch that does not exist. */
 async function openTag(tables: OpenTables, target: TableRef, name: string): Promise<TagFile | undefined> {
   const { location } = target;
   const { openTag: open } = tables.storages.of(location.root);
@@ -92,7 +94,7 @@ export async function listTagTargets(tables: OpenTables, location: TableLocation
   return tags.map(({ name, branch, version }) => ({ kind: 'tag', name, branch, version }));
 }
 
-/** What is deleted meanwhile leaves no gap in a page: a page that is not full is the last one. */
+/** Entries deleted meanwhile leave no gap in a page: a page that is not full is the last one. */
 export async function readWithin<Entry extends object>(
   names: readonly string[],
   { after, limit = Infinity }: NameWindow,
@@ -109,7 +111,7 @@ export async function readWithin<Entry extends object>(
   return entries;
 }
 
-/** `undefined` when the tag or the branch has been deleted since it was listed. */
+/** `undefined` if the tag or branch was deleted since it was listed. */
 export async function unlessDeleted<Value>(
   kind: 'TableTagNotFound' | 'TableBranchNotFound',
   read: () => Promise<Value>,
@@ -143,18 +145,18 @@ async function useTags<Value>(
   return tables.usePrivate(ref, async ({ native }) => engineCall(async () => work(await native.tags())), use);
 }
 
-/** The engine returns only a part of what it stores for a tag. The branch is `undefined` for the main one. */
+/** The engine returns only a part of what it stores for a tag. The branch is `undefined` for the main branch. */
 async function completeTag(tables: OpenTables, location: TableLocation, name: string, known: NativeTag | undefined) {
   const file = await tables.storages.of(location.root).readRefFile(location, 'tags', name);
   const version = numberOf(file?.['version']) ?? known?.version ?? 0;
   const manifestBytes = numberOf(file?.['manifestSize']) ?? known?.manifestSize ?? 0;
   const branch = file === undefined ? await branchOf(tables, location, name) : textOf(file['branch']);
-  // As RFC 3339.
+  // In RFC 3339.
   const createdAt = textOf(file?.['createdAt']);
   return { name, version, branch, manifestBytes, createdAt };
 }
 
-/** The engine checks out the branch of a tag together with the tag. A tag whose branch is gone has none. */
+/** The engine checks out a tag together with its branch. A tag whose branch is gone has none. */
 async function branchOf(tables: OpenTables, location: TableLocation, tag: string): Promise<string | undefined> {
   try {
     return await tables.usePrivate({ location }, async ({ native }) => {

@@ -1,7 +1,7 @@
 import { retryListing } from '../native/engine-errors.ts';
 import type { NativeTable } from '../native/native.ts';
 
-/** From the oldest to the latest, also while a cleanup deletes some. */
+/** From oldest to latest. Works even while a cleanup deletes versions. */
 export async function readVersions(native: NativeTable) {
   return retryListing(async () => native.listVersions());
 }

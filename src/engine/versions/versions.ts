@@ -15,12 +15,12 @@ import { readVersions } from './version-list.ts';
 export interface TableVersion {
   readonly version: number;
   readonly committedAtMicroseconds: number;
-  /** Figures that the engine keeps of a version, such as its number of rows. */
+  /** Statistics of a version that the engine stores, such as its number of rows. */
   readonly metadata: Readonly<Record<string, string>>;
   readonly manifestPath: string;
 }
 
-/** From the start up to, but not including, the end; without an end, up to the latest, which stays. */
+/** Includes the start and excludes the end; without an end, everything before the latest version. */
 export interface VersionRange {
   readonly start: number;
   readonly end: number | undefined;
@@ -29,20 +29,20 @@ export interface VersionRange {
 /** The history of tables: versions, tags, branches, and statistics of a version. */
 export function createVersionsEngine({ tables, storages }: EngineParts) {
   return {
-    /** From the oldest to the latest. */
+    /** From oldest to latest. */
     list: async (state: TableState) => listVersions(tables, state),
-    /** The latest when the state names none. */
+    /** The latest version if the state names none. */
     require: async (state: TableState) => requireVersion(tables, state),
-    /** In bytes, where the storage knows it cheaply. */
+    /** In bytes, if the storage knows it cheaply. */
     measure: async (location: TableLocation, { manifestPath }: TableVersion) =>
       storages.of(location.root).measureManifest(manifestPath),
     remove: async (target: WriteTarget, ranges: readonly VersionRange[]) => removeVersions(tables, target, ranges),
-    /** Refuses what `remove` refuses. Changes nothing. */
+    /** Refuses what `remove` would refuse. Changes nothing. */
     async findRemovable(target: WriteTarget, ranges: readonly VersionRange[]) {
       const { doomed, latest } = await findDoomed(tables, target, ranges);
       return { versions: doomed.map(({ version }) => version), latest };
     },
-    /** Removes versions that `findRemovable` gave, and skips those that are gone or needed since. */
+    /** Removes versions returned by `findRemovable`. Skips those that are gone or needed by now. */
     removeListed: async (target: WriteTarget, versions: readonly number[]) => removeListed(tables, target, versions),
     stats: async (state: TableState) => tables.use(state, async ({ native }) => engineCall(async () => native.stats())),
     /** Rows and bytes of the data files. */
@@ -59,7 +59,7 @@ async function readSize(tables: OpenTables, state: TableState): Promise<VersionS
     const version = await readVersion(native);
     const size = await storage.measureVersion(location, branch, version);
     if (size !== undefined) return { ...size, version };
-    // Manifests of older engines have no sizes; the engine looks at each file.
+    // Manifests of older engines have no sizes; the engine then checks each file.
     const { numRows, totalBytes } = await engineCall(async () => native.stats());
     return { rows: numRows, bytes: totalBytes, version };
   });
@@ -69,7 +69,7 @@ async function listVersions(tables: OpenTables, { location, branch, version: at,
   return tables.use(
     { location, branch, version: at, recorded },
     async ({ native }): Promise<readonly TableVersion[]> => {
-      // The version first: the list has later ones too, while readers are held at a version or a write is not recorded yet.
+      // Read the version first: the list also has later versions while readers are held or a write is not recorded yet.
       const latest = await readVersion(native);
       const found = await readVersions(native);
       const isCountedDown = await engineCall(async () => native.usesV2ManifestPaths());
@@ -95,8 +95,8 @@ async function requireVersion(tables: OpenTables, { location, branch, version: a
 }
 
 /**
- * Removes the manifests of versions; the next cleanup sweeps data that no other version uses. The engine can only remove
- * all versions older than some time, so the manifests are removed here.
+ * Removes the manifests of versions; the next cleanup sweeps data that no other version uses. The engine can only
+ * remove all versions older than some time, so the service removes the manifests itself.
  */
 async function removeVersions(tables: OpenTables, target: WriteTarget, ranges: readonly VersionRange[]) {
   const { doomed, latest } = await findDoomed(tables, target, ranges);
@@ -104,7 +104,7 @@ async function removeVersions(tables: OpenTables, target: WriteTarget, ranges: r
   return { versions: doomed.map(({ version }) => version), latest };
 }
 
-/** Refuses the latest, and those that a tag or a branch needs. */
+/** Refuses the latest version, and those that a tag or branch needs. */
 async function findDoomed(tables: OpenTables, target: WriteTarget, ranges: readonly VersionRange[]) {
   const storage = tables.storages.of(target.location.root);
   const versions = await listVersions(tables, target);
@@ -136,7 +136,7 @@ async function removeManifests(tables: OpenTables, { location }: WriteTarget, do
   await tables.storages.of(location.root).removeManifests(doomed.map(({ manifestPath }) => manifestPath));
 }
 
-/** A delayed commit of another writer could take the number of a version that is gone, and would seem to succeed. */
+/** A delayed commit of another writer could take the number of a removed version, and would seem to succeed. */
 function refuseYoung(doomed: readonly TableVersion[], retentionSecondsMin: number): void {
   const newest = doomed.at(-1);
   if (newest === undefined || retentionSecondsMin === 0) return;
@@ -147,7 +147,7 @@ function refuseYoung(doomed: readonly TableVersion[], retentionSecondsMin: numbe
   });
 }
 
-/** What needs one of the versions. */
+/** The tags and branches that need one of the versions. */
 async function listPins(
   tables: OpenTables,
   target: WriteTarget,

@@ -5,8 +5,9 @@ import type { NativeTable } from '../native/native.ts';
 type NativeIndexes = Awaited<ReturnType<NativeTable['listIndices']>>;
 
 /**
- * Seen in @lancedb/lancedb 0.39.0: a branch of a branch looks in the folder of its parent for indexes that both inherited.
- * One of them on full text fails the whole list, but each can still be replaced or dropped by its name. `undefined` then.
+ * Seen in @lancedb/lancedb 0.39.0: a branch of a branch looks in its parent's folder for indexes that both inherited.
+ * If one is a full-text index, listing fails altogether (`undefined`), but each index can still be replaced or dropped
+ * by name.
  */
 export async function findIndexes(native: NativeTable): Promise<NativeIndexes | undefined> {
   try {

@@ -12,7 +12,9 @@ import type { Assignment, AssignmentNode, AssignmentTree } from '../updates/assi
  * values.
  */
 
-/** Whether an expression may read a column that another one sets. Says yes too often, never too rarely. */
+/**
+ * Whether an expression may read a column that another one sets. May return true unnecessarily, never false wrongly.
+ */
 export function mayCross(assignments: readonly Assignment[]): boolean {
   if (assignments.length < 2) return false;
   const columns = new Set(assignments.map(({ path }) => path[0].toLowerCase()));
@@ -39,7 +41,7 @@ export function findCrossedColumns(tree: AssignmentTree, schema: Schema): readon
   return [...crossed];
 }
 
-/** For an update of one commit. */
+/** For an update in one commit. */
 export function refuseCrossReferences(tree: AssignmentTree, schema: Schema): void {
   const [crossed] = findCrossedColumns(tree, schema);
   if (crossed === undefined) return;
@@ -49,7 +51,7 @@ export function refuseCrossReferences(tree: AssignmentTree, schema: Schema): voi
   );
 }
 
-/** The same assignments, whose expressions read the copies of other columns. A column still reads itself. */
+/** The same assignments, reading the copies of other columns. A column still reads itself. */
 export function readCopies(tree: AssignmentTree, copies: ReadonlyMap<string, string>, schema: Schema): AssignmentTree {
   return mapExpressions(tree, (expression) =>
     replaceReferences(expression, schema, ({ column }) => {

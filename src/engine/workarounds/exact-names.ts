@@ -7,9 +7,9 @@ import type { Schema } from '../../model/schema.ts';
 import { replaceReferences } from '../computed/references.ts';
 
 /**
- * Seen in @lancedb/lancedb 0.31.0 and 0.39.0: a bare name that no column has finds one that differs from it in case only,
- * but only in comparisons: in calls and arithmetic it is not found. So every such name becomes that of the column. Where
- * several columns differ in case only, it is not certain which one is meant, and the name is refused.
+ * Seen in @lancedb/lancedb 0.31.0 and 0.39.0: a bare name that matches no column resolves to a column that differs only
+ * in case, but only in comparisons, not in calls and arithmetic. So every such name is replaced by that of the column.
+ * If several columns differ only in case, the name is ambiguous and refused.
  */
 export function useExactNames<Sql extends string | undefined>(schema: Schema, expression: Sql): Sql {
   if (expression === undefined) return expression;
@@ -36,7 +36,7 @@ type NamesByLower = ReadonlyMap<string, readonly string[]>;
 interface Columns {
   readonly names: ReadonlySet<string>;
   readonly byLower: NamesByLower;
-  /** Nearly every table has none: then no expression has to be read. */
+  /** Empty for nearly every table, so that no expression has to be parsed. */
   readonly ambiguous: NamesByLower;
   readonly areLower: boolean;
 }
@@ -68,7 +68,7 @@ function checkNames(expression: string, ambiguous: NamesByLower): void {
   }
 }
 
-/** The sides of a merge are written in front of a column. */
+/** In a merge, the sides precede a column name. */
 const SIDES: ReadonlySet<string> = new Set(['target', 'source']);
 
 function isBareColumn(tokens: readonly SqlToken[], index: number): boolean {

@@ -23,7 +23,7 @@ interface Scanned {
   readonly release: EngineRelease;
 }
 
-/** Row ids or offsets and nothing else: the engine reads only those rows, and null structs are safe. */
+/** Only row ids or offsets: the engine reads just those rows, and null structs are safe. */
 const ROWS_ONLY = /^\(\s*_row(?:id|offset)\s+in\s*\([\d\s,]*\)\s*\)$/i;
 const NAMES_ROWS = /\b_row(?:id|addr|offset)\b/i;
 
@@ -41,7 +41,7 @@ export function toScanFilter(filter: string, query: Query, { schema, release }: 
   return keepNullStructs(forced, { ...schema, fields }, release);
 }
 
-/** Unchanged when no returned column may be null: the engine optimises other tests away. */
+/** Unchanged if no returned column is nullable: the engine optimizes other tests away. */
 function forceColumnRead(predicate: string, query: Query, schema: Schema): string {
   const fields = schema.fields.filter(({ name, nullable }) => nullable && isReturned(query, name));
   const field = fields.find(({ type }) => !holdsStruct(type)) ?? fields[0];
@@ -54,7 +54,7 @@ function isRead({ projection }: Query, name: string): boolean {
   return projection.columns.some(([, expression]) => expression.toLowerCase().includes(name.toLowerCase()));
 }
 
-/** As a whole column: it is not known here what an expression reads. */
+/** Whether it is returned as a whole column; what an expression reads is not known here. */
 function isReturned({ projection }: Query, name: string): boolean {
   if (projection === undefined) return true;
   return projection.kind === 'names' && projection.paths.some((path) => path.length === 1 && path[0] === name);
@@ -64,7 +64,7 @@ export function holdsStruct(type: DataType): boolean {
   return type.kind === 'struct' || childFields(type).some((child) => holdsStruct(child.type));
 }
 
-/** The engine optimises away a test on a field that may not be null; the fields below it are tested instead. */
+/** The engine optimizes away a test on a non-nullable field; the fields below it are tested instead. */
 function toReadTests(field: Field, path: FieldPath): string[] {
   if (!holdsStruct(field.type)) return [];
   if (field.nullable) return [toReadTest(path)];
@@ -77,7 +77,7 @@ function toReadTest(path: FieldPath): string {
   return `(${reference} IS NULL OR ${reference} IS NOT NULL)`;
 }
 
-/** The engine's planner recurses as deep as a chain of `AND` is long. */
+/** The engine's planner recurses as deeply as a chain of `AND` is long. */
 function joinBalanced(conditions: readonly string[]): string {
   if (conditions.length === 1) return conditions[0] ?? '';
   const middle = Math.ceil(conditions.length / 2);

@@ -7,9 +7,9 @@ export interface MergeSource {
 }
 
 /**
- * Seen in @lancedb/lancedb 0.31.0 and 0.39.0: a merge that uses an index on its key loses new rows whose key is null, miscounts when the
- * columns come in another order, and panics at a filter when some are left out. Without the index all of that is right, only
- * slower. Can go when such merges are right with an index; the tests of merge show it.
+ * Seen in @lancedb/lancedb 0.31.0 and 0.39.0: a merge that uses an index on its key loses new rows with a null key,
+ * miscounts if the columns come in another order, and panics at a filter if some are omitted. Without the index it is
+ * correct, only slower. Can be removed when such merges work with an index; the tests of merge show it.
  */
 export function canUseIndex(keys: readonly Field[], { schema, chunk }: MergeSource, table: Schema): boolean {
   const isWhole = schema.fields.length === table.fields.length;

@@ -1,20 +1,20 @@
 import type { Projection, Query } from '../../model/query.ts';
 
 /**
- * Seen in @lancedb/lancedb 0.39.0: the engine panics when it analyzes a query that returns `_rowoffset`, which the LanceDB
- * client asks for to keep the order of the rows that it takes. The column is counted, not read, so the query is analyzed
- * without it. Can go when `analyzePlan` shows such a query; the tests of analyze-plan show it.
+ * Seen in @lancedb/lancedb 0.39.0: the engine panics when it analyzes a query that returns `_rowoffset`, which the
+ * LanceDB client requests to keep the order of rows. The column is counted, not read, so the query is analyzed without
+ * it. Can be removed when `analyzePlan` supports such a query; the tests of analyze-plan show it.
  */
 export function withoutRowOffset(query: Query): Query {
   const { projection } = query;
   if (projection === undefined) return query;
   const rest = removeOffset(projection);
   if (sizeOf(rest) === sizeOf(projection)) return query;
-  // Without any column the engine still has to find the rows.
+  // Without any column, the engine still has to find the rows.
   return { ...query, projection: rest, withRowId: query.withRowId || sizeOf(rest) === 0 };
 }
 
-/** As a whole expression; the engine refuses it inside of another one. */
+/** As a whole expression; the engine refuses it inside another one. */
 const OFFSET = /^[\s(]*`?_rowoffset`?[\s)]*$/i;
 
 function removeOffset(projection: Projection): Projection {

@@ -1,11 +1,11 @@
 import type { Query } from '../../model/query.ts';
 
 /**
- * Seen in @lancedb/lancedb 0.31.0 and 0.39.0: `analyzePlan` does not report a query that fails while it runs. It shows the steps up to
- * there, as if no more rows had been found. So a query that found nothing, or that calculates, runs once more, only for its
- * error. Can go when `analyzePlan` rejects such a query; the tests of query-plans show it.
+ * Seen in @lancedb/lancedb 0.31.0 and 0.39.0: `analyzePlan` does not report a query that fails while it runs. It shows
+ * the steps so far, as if no more rows had been found. So a query that found nothing, or that calculates, runs once
+ * more, only for its error. Can be removed when `analyzePlan` rejects such a query; the tests of query-plans show it.
  *
- * Returns the query to run, or `undefined` when it cannot have failed.
+ * Returns the query to run, or `undefined` if it cannot have failed.
  */
 export function toFailureCheck(query: Query, analyzed: string): Query | undefined {
   if (query.k === 0) return undefined;
@@ -13,7 +13,7 @@ export function toFailureCheck(query: Query, analyzed: string): Query | undefine
   const expressions = query.projection?.kind === 'aliases' ? query.projection.columns.map(([, sql]) => sql) : [];
   if (query.filter !== undefined) expressions.push(query.filter);
   if (!expressions.some(canFail)) return undefined;
-  // With rows in the output the columns are known to be readable, and reading them again would only cost.
+  // With rows in the output the columns are known to be readable; reading them again would only cost time.
   const projection = query.projection?.kind === 'aliases' ? query.projection : ({ kind: 'names', paths: [] } as const);
   return { ...query, projection, withRowId: true };
 }
