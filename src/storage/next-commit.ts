@@ -9,7 +9,7 @@ import type { NextCommit } from './format/next-manifest.ts';
 import type { EmptyVersion, NextVersion, SchemaMetadataUpdate } from './storage.ts';
 import type { SubmissionFiles } from './submitted/submitted-manifest.ts';
 
-/** With other metadata of the schema and nothing else. The engine can only add keys. */
+/** Commits the next version with other schema metadata and no other change. The engine can only add keys. */
 export async function replaceSchemaMetadata(
   files: SubmissionFiles,
   branch: string | undefined,
@@ -21,7 +21,7 @@ export async function replaceSchemaMetadata(
   });
 }
 
-/** Without rows, and with another schema. The engine's overwrite never gives way: it replaces whatever is there. */
+/** Commits the next version without rows, and with another schema. The engine's overwrite replaces whatever exists. */
 export async function commitEmpty(
   files: SubmissionFiles,
   branch: string | undefined,
@@ -33,7 +33,7 @@ export async function commitEmpty(
   });
 }
 
-/** Commits the version right after the base, or not at all. False: another commit was faster. */
+/** Commits the version right after the base, or nothing. False if another commit came first. */
 async function commitNext(
   files: SubmissionFiles,
   branch: string | undefined,

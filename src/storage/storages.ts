@@ -19,7 +19,7 @@ export interface StorageSettings extends SyncSettings {
   readonly objects?: ObjectSettings;
 }
 
-/** Without credentials: for programs that use folders only. */
+/** Without credentials, for programs that only use folders. */
 const NO_OBJECTS: ObjectSettings = {
   options: {},
   environment: {},
@@ -40,13 +40,13 @@ export function openStorages(settings: StorageSettings) {
       const folder = findLocalFolder(root);
       return folder === undefined ? createObjectStorage(root, objectStores) : createLocalStorage(folder, tableSync);
     },
-    /** Makes a table out of a state of another, on any root. After a failure nothing is left at the target. */
+    /** Creates a table from a state of another, on any root. After a failure nothing is left at the target. */
     async clone(source: CloneSource, target: TableLocation): Promise<void> {
       const [from, to] = [this.of(source.location.root), this.of(target.root)];
       await to.requireRoot();
       await cloneVersion(from.openCloneFolder(source.location), to.openCloneFolder(target), source);
     },
-    /** Files and folders that were synced since the start. */
+    /** Files and folders synced since the start. */
     syncCount: () => tableSync.syncCount,
     close: () => tableSync.close(),
   };

@@ -1,8 +1,8 @@
-/** The folder of a table, as the source or the target of a clone. Paths are below it. */
+/** The folder of a table, as the source or target of a clone. Paths are relative to it. */
 export interface CloneFolder {
-  /** Before the first file is written. */
+  /** Called before the first file is written. */
   prepare(): Promise<void>;
-  /** `undefined`: no such file. */
+  /** `undefined` if there is no such file. */
   read(path: string): Promise<Buffer | undefined>;
   /** All files below a path. */
   list(path: string): AsyncIterable<CloneFile>;
@@ -14,7 +14,7 @@ export interface CloneFolder {
 }
 
 export interface CloneFile extends PartedContent {
-  /** Below the folder of the table. */
+  /** Relative to the folder of the table. */
   readonly path: string;
   readonly at: LocalFile | StoredFile;
 }
@@ -31,9 +31,9 @@ interface StoredFile {
   readonly key: string;
 }
 
-/** Something that is too large to be in memory as a whole. */
+/** Content that is too large to keep in memory as a whole. */
 export interface PartedContent {
   readonly bytes: number;
-  /** Exactly that many bytes. */
+  /** Returns exactly `length` bytes. */
   readPart(start: number, length: number): Promise<Buffer>;
 }

@@ -19,8 +19,8 @@ const CONCURRENT_MAX = 16;
 const PAGE = 1000;
 
 /**
- * Makes a table out of one version of another. The engine's own clone refers to the files of the source, and loses its
- * rows when the source is dropped or cleaned up; this one has all files itself. After a failure nothing is left.
+ * Creates a table from one version of another. The engine's own clone refers to the files of the source, and loses its
+ * rows if the source is dropped or cleaned up; this one has its own copy of all files. After a failure nothing is left.
  */
 export async function cloneVersion(from: CloneFolder, to: CloneFolder, source: CloneSource): Promise<void> {
   await to.prepare();
@@ -36,15 +36,15 @@ async function copyVersion(from: CloneFolder, to: CloneFolder, { location, branc
   const own = branchPath(branch);
   const manifest = own === undefined ? undefined : await findManifest(from, own, version);
   if (own === undefined || manifest === undefined) throw new Error(`The manifest of version ${version} was not found.`);
-  // Refuses files outside the table: the clone must not get them.
+  // Refuses files outside the table, which the clone must not get.
   const named = checkManifest(manifest.file, { version, branch, tableUris: listUris(location) });
   const files = new Set(named.map(({ path }) => path).filter((path) => LISTED.test(path)));
   const indexes = new Set(listIndexFolders(manifest.file));
-  // A cleanup may be deleting those of other versions.
+  // Only this version's transaction: a cleanup may be deleting those of others.
   const transaction = findTransactionPath(manifest.file);
   const missing = new Set(files);
   const limit = pLimit(CONCURRENT_MAX);
-  // A branch also uses files of its table and of other branches. The names of files are unique in a table.
+  // A branch also uses files of its table and of other branches. File names are unique in a table.
   for (const base of new Set([own, '', ...named.map((file) => file.base ?? own)])) {
     const isNeeded = (path: string): boolean => {
       if (path.startsWith('_transactions/')) return base === own && path === transaction;
@@ -58,11 +58,11 @@ async function copyVersion(from: CloneFolder, to: CloneFolder, { location, branc
     }
   }
   if (missing.size > 0) throw incomplete(version);
-  // Last: without it there is no table.
+  // Last, because without it there is no table.
   await to.put(manifest.name, own === '' ? manifest.file : encodeDetachedManifest(manifest.file));
 }
 
-/** Files that manifests list one by one. Those of indexes are listed by newer engines alone. */
+/** Files that manifests list one by one. Only newer engines list those of indexes. */
 const LISTED = /^(?:data\/[^/]+\.lance$|_deletions\/|_indices\/)/;
 
 async function findManifest(from: CloneFolder, own: string, version: number) {
@@ -73,7 +73,7 @@ async function findManifest(from: CloneFolder, own: string, version: number) {
   return undefined;
 }
 
-/** The files of a table or a branch, each with its path below it. */
+/** The files of a table or branch, with paths relative to it. */
 async function* pagesOf(from: CloneFolder, base: string) {
   let page: { readonly path: string; readonly file: CloneFile }[] = [];
   for (const folder of DATA_FOLDERS) {

@@ -2,12 +2,12 @@ import pLimit from 'p-limit';
 import type { LimitFunction } from 'p-limit';
 import type { PartedContent } from './clone-folder.ts';
 
-/** Object stores take parts of 5 MiB or more. */
+/** Object stores require parts of at least 5 MiB. */
 export const PART_BYTES = 8 * 2 ** 20;
-/** Of all copies of the process: each part is in memory from its first byte to the end of its write. */
+/** Shared by all copies of the process: each part is in memory until its write has ended. */
 const partsInMemory = pLimit(8);
 
-/** Passes the parts of a content on, several at a time, and gives the results in order. */
+/** Copies the parts of a content, several at a time, and returns the results in order. */
 export async function passParts<Result>(
   content: PartedContent,
   partBytes: number,
@@ -22,14 +22,14 @@ export async function passParts<Result>(
   });
 }
 
-/** Where the parts begin. */
+/** The offsets of the parts. */
 export function startsOf(bytes: number, partBytes: number): readonly number[] {
   return Array.from({ length: Math.ceil(bytes / partBytes) }, (_, index) => index * partBytes);
 }
 
 /**
- * The results in order. After a failure nothing more is started, and what was started has ended before it is thrown: what
- * is removed then must not come back.
+ * The results in order. After a failure nothing more starts, and running work ends before the error is thrown: files
+ * that are removed afterwards must not come back.
  */
 export async function mapAll<Item, Result>(
   limit: LimitFunction,

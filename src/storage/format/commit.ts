@@ -16,9 +16,9 @@ const TRANSACTION_FILE_FIELD = 12;
 const TIMESTAMP = { seconds: 1, nanoseconds: 2 } as const;
 
 /**
- * The commit that a manifest describes. The engine stores the transaction in the manifest, and the native API does not
- * expose it. Older engines store it in a file below `_transactions`, which `readFile` gets, or gives `undefined` for: the
- * engine deletes it when a commit seems to have failed.
+ * The commit that a manifest describes. The engine stores the transaction in the manifest, but the native API does not
+ * expose it. Older engines store it in a file below `_transactions`, which `readFile` reads. It may be missing, because
+ * the engine deletes it when a commit seems to have failed.
  */
 export async function readCommit(
   file: Buffer,
@@ -33,7 +33,7 @@ export async function readCommit(
   return { ...readTransaction(bytes).summary, rows: countRows(manifest.messages(FRAGMENTS_FIELD)) };
 }
 
-/** The file with the transaction of the commit, which may be gone. */
+/** The file with the commit's transaction, which may be missing. */
 export function findTransactionPath(file: Buffer): string | undefined {
   const manifest = readManifest(file);
   return manifest.has(TRANSACTION_FILE_FIELD) ? `_transactions/${manifest.text(TRANSACTION_FILE_FIELD)}` : undefined;
@@ -44,7 +44,7 @@ export function readFragments(file: Buffer): readonly Message[] {
   return readManifest(file).messages(FRAGMENTS_FIELD);
 }
 
-/** The highest number that a fragment of this version, or of one before it, has; -1 when there was none. */
+/** The highest fragment number up to this version; -1 if there was none. */
 export function readLastFragment(file: Buffer): number {
   const manifest = readManifest(file);
   const ids = listFragmentIds(manifest.messages(FRAGMENTS_FIELD));
@@ -52,7 +52,7 @@ export function readLastFragment(file: Buffer): number {
   return ids.reduce((highest, id) => Math.max(highest, id), last);
 }
 
-/** `undefined` in manifests of older engines. */
+/** `undefined` for manifests of older engines. */
 export function readVersionSize(file: Buffer): VersionSize | undefined {
   const fragments = readFragments(file);
   const rows = countRows(fragments);
@@ -60,7 +60,7 @@ export function readVersionSize(file: Buffer): VersionSize | undefined {
   return rows === undefined || bytes === undefined ? undefined : { rows, bytes };
 }
 
-/** In microseconds since 1970; 0 for a time that no clock shows. */
+/** In microseconds since 1970; 0 for an invalid time. */
 export function readCommittedAt(file: Buffer): number {
   const [timestamp] = readManifest(file).messages(TIMESTAMP_FIELD);
   if (timestamp === undefined) return 0;
@@ -74,7 +74,7 @@ export interface WrittenCommit extends Omit<InspectedCommit, 'isIntact'> {
   readonly files: readonly WrittenFile[];
 }
 
-/** `undefined` when the manifest does not hold its transaction, as those of older engines. */
+/** `undefined` if the manifest does not contain its transaction, as with older engines. */
 export function readWrittenCommit(file: Buffer): WrittenCommit | undefined {
   const section = findTransactionSection(file);
   if (section === undefined) return undefined;

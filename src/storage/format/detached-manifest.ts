@@ -6,7 +6,7 @@ import { encodeBytes, encodeNumber, readMessage, splitFields } from './protobuf.
 /** Of `Manifest` in Lance's table.proto. */
 const MANIFEST = { fragments: 2, indexSection: 6, readerFlags: 9, writerFlags: 10, branch: 20 } as const;
 
-/** The manifest of a branch as that of a table whose own folder has all of the files. */
+/** Turns the manifest of a branch into that of a table whose own folder contains all files. */
 export function encodeDetachedManifest(file: Buffer): Buffer {
   const manifest = readManifest(file);
   const sections = manifest.has(MANIFEST.indexSection)
@@ -33,7 +33,7 @@ export function encodeDetachedManifest(file: Buffer): Buffer {
 const DROP = 'drop';
 type Change = typeof DROP | ((value: Uint8Array) => Buffer);
 
-/** A copy of a message in which some fields are left out, or have other contents. */
+/** A copy of a message without some fields, or with other contents for them. */
 function rewrite(message: Uint8Array, changes: Readonly<Record<number, Change>>): Buffer {
   const fields = splitFields(message).flatMap(({ field, bytes }) => {
     const change = changes[field];

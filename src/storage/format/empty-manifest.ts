@@ -10,9 +10,9 @@ const OVERWRITE_FIELD = 102;
 const OVERWRITE = { schema: 2, schemaMetadata: 3 } as const;
 
 export interface NewSchema {
-  /** The manifest of any table without rows that has the new schema. */
+  /** The manifest of any table that has the new schema and no rows. */
   readonly schemaManifest: Buffer;
-  /** Whether that table also says how data files are stored from now on. */
+  /** Whether that table also defines how data files are stored from now on. */
   readonly replacesFormat: boolean;
 }
 
@@ -29,7 +29,7 @@ export function encodeOverwriteTransaction(commit: EmptyCommit): Buffer {
   return encodeTransaction(commit, encodeBytes(OVERWRITE_FIELD, operation));
 }
 
-/** The manifest of the version after the base without its rows and indexes, and with another schema. */
+/** The manifest of the version after the base, without rows and indexes, and with another schema. */
 export function encodeEmptyManifest(commit: EmptyCommit): Buffer {
   const { schemaManifest, base, replacesFormat } = commit;
   const schema = readManifest(schemaManifest);

@@ -6,7 +6,7 @@ export const FRAGMENT = { id: 1, dataFiles: 2, deletionFile: 3, physicalRows: 4,
 export const DATA_FILE = { path: 1, fields: 2, columns: 3, bytes: 6, base: 7 } as const;
 export const DELETION_FILE = { type: 1, readVersion: 2, id: 3, deletedRows: 4, base: 7 } as const;
 
-/** Deleted ones included. `undefined` when an old engine left a number out. */
+/** Includes deleted rows. `undefined` if an old engine omitted a number. */
 export function countPhysicalRows(fragments: readonly Message[]): number | undefined {
   return sum(fragments.map((fragment) => fragment.number(FRAGMENT.physicalRows)));
 }
@@ -15,7 +15,7 @@ export function listFragmentIds(fragments: readonly Message[]): readonly number[
   return fragments.map((fragment) => fragment.number(FRAGMENT.id));
 }
 
-/** Without deleted ones. */
+/** Excludes deleted rows. */
 export function countRows(fragments: readonly Message[]): number | undefined {
   const physical = countPhysicalRows(fragments);
   const deleted = sum(
@@ -26,34 +26,34 @@ export function countRows(fragments: readonly Message[]): number | undefined {
   return physical === undefined || deleted === undefined ? undefined : physical - deleted;
 }
 
-/** Of all data files. `undefined` when an old engine left a size out. */
+/** The size of all data files. `undefined` if an old engine omitted a size. */
 export function countDataBytes(fragments: readonly Message[]): number | undefined {
   const files = fragments.flatMap((fragment) => fragment.messages(FRAGMENT.dataFiles));
   return sum(files.map((file) => file.number(DATA_FILE.bytes)));
 }
 
-/** Neither a fragment nor a file is empty: 0 stands for a number that was not written. */
+/** Fragments and files are never empty: 0 means that the number was not written. */
 function sum(counts: readonly number[]): number | undefined {
   return counts.includes(0) ? undefined : counts.reduce((total, count) => total + count, 0);
 }
 
-/** A file that a commit has added. */
+/** A file that a commit added. */
 export interface WrittenFile {
-  /** Below the folder of the table or the branch. */
+  /** Relative to the folder of the table or branch. */
   readonly path: string;
-  /** `undefined`: not recorded. */
+  /** `undefined` if not recorded. */
   readonly bytes: number | undefined;
-  /** How a whole file of its format ends. */
+  /** The last bytes of a complete file of its format. */
   readonly ending?: string;
 }
 
-/** Where operations list the fragments whose data files, and those whose deletion files, they have written. */
+/** The fields in which operations list the fragments whose data files, or deletion files, they wrote. */
 export const WRITTEN_DATA: Partial<Record<CommitKind, number>> = { append: 1, overwrite: 1, merge: 1, update: 3 };
 const WRITTEN_DELETIONS: Partial<Record<CommitKind, number>> = { delete: 1, update: 2 };
 /** Fields of `Rewrite` and `CreateIndex` in Lance's transaction.proto. */
 const REWRITE = { groups: 3, newFragments: 2, indexes: 4 } as const;
 export const NEW_INDEXES_FIELD = 1;
-/** Of `DataOverlayFile`, and of the section of a manifest file with its indexes. */
+/** Fields of `DataOverlayFile`, and of the manifest section with the indexes. */
 export const OVERLAY_DATA_FILE = 1;
 export const INDICES_FIELD = 1;
 
@@ -72,12 +72,12 @@ export function listWrittenFiles(operation: Message, kind: CommitKind): readonly
   ];
 }
 
-/** Of an operation that adds indexes. */
+/** The names of the indexes that an operation adds. */
 export function listIndexNames(operation: Message): readonly string[] {
   return operation.messages(NEW_INDEXES_FIELD).map((index) => index.text(INDEX.name));
 }
 
-/** Old engines record no size, and files of another base are not below the table. */
+/** Old engines record no size. Files of another base are not below the table. */
 function listDataFiles(fragments: readonly Message[]): readonly WrittenFile[] {
   return fragments
     .flatMap((fragment) => fragment.messages(FRAGMENT.dataFiles))
@@ -85,7 +85,7 @@ function listDataFiles(fragments: readonly Message[]): readonly WrittenFile[] {
     .map((file) => ({ path: `data/${file.text(DATA_FILE.path)}`, bytes: file.number(DATA_FILE.bytes) }));
 }
 
-/** An Arrow file ends with its magic; a bitmap has none. */
+/** An Arrow file ends with its magic bytes; a bitmap has none. */
 export function toDeletionFile(fragment: Message): readonly WrittenFile[] {
   const [file] = fragment.messages(FRAGMENT.deletionFile);
   if (file === undefined) return [];
@@ -107,7 +107,7 @@ interface IndexFields {
   readonly base: number | undefined;
 }
 
-/** The engine may have measured a file after it was cut short, so the end of the file is checked too. */
+/** The engine may have measured a file after it was truncated, so the end of the file is checked too. */
 export function listIndexFiles(index: Message, fields: IndexFields): readonly WrittenFile[] {
   if (!index.has(fields.id) || (fields.base !== undefined && index.has(fields.base))) return [];
   const folder = indexFolder(index, fields);
@@ -118,7 +118,7 @@ export function listIndexFiles(index: Message, fields: IndexFields): readonly Wr
   }));
 }
 
-/** Below the folder of the table. */
+/** Relative to the folder of the table. */
 export function indexFolder(index: Message, fields: Pick<IndexFields, 'id'>): string {
   const [id] = index.messages(fields.id);
   return `_indices/${toUuid(id?.bytes(UUID_BYTES_FIELD) ?? new Uint8Array())}`;

@@ -3,32 +3,32 @@ import { MAIN_BRANCH, locationUri } from '../../model/table.ts';
 import type { ManifestAddress, RefFile } from '../storage.ts';
 import { manifestName, readManifestName } from './manifest.ts';
 
-/** Where a table, or a branch, keeps its manifests. */
+/** The folder for manifests of a table or branch. */
 export const VERSIONS = '_versions';
-/** What a version may refer to. Tags, branches and the other versions stay with the source of a clone. */
+/** What a version may refer to. A clone does not copy tags, branches and other versions. */
 export const DATA_FOLDERS = ['data', '_deletions', '_indices', '_transactions'] as const;
 
-/** Below the location of the table: as an address where the location is one. */
+/** Below the location of the table; an address if the location is one. */
 export function manifestPath({ location, branch, version, isCountedDown }: ManifestAddress): string {
   const isMain = branch === undefined || branch === MAIN_BRANCH;
   const folder = `${locationUri(location)}/${isMain ? '' : `tree/${branch}/`}${VERSIONS}`;
   return `${folder}/${isCountedDown ? manifestName(version) : `${version}.manifest`}`;
 }
 
-/** Below a table or a branch, under either naming. */
+/** Relative to a table or branch, in both naming schemes. */
 export function manifestPaths(version: number): readonly string[] {
   return [manifestName(version), `${version}.manifest`].map((name) => `${VERSIONS}/${name}`);
 }
 
-/** Of another version, under the naming of a manifest that is there. */
+/** The path of another version, in the naming scheme of an existing manifest. */
 export function manifestPathLike(path: string, version: number): string {
   const [countedDown = '', plain = ''] = manifestPaths(version);
   return /\/\d{20}\.manifest$/.test(path) ? countedDown : plain;
 }
 
 /**
- * Of a branch below its table; empty for the main one. `undefined` for a name that leads out of the folder of branches:
- * callers choose it, and it becomes a path here.
+ * The path of a branch below its table; empty for the main branch. `undefined` for a name that leads out of the folder
+ * of branches: callers choose the name, and it becomes a path here.
  */
 export function branchPath(branch: string | undefined): string | undefined {
   if (branch === undefined || branch === MAIN_BRANCH) return '';
@@ -36,7 +36,10 @@ export function branchPath(branch: string | undefined): string | undefined {
   return isPlain ? `tree/${branch}` : undefined;
 }
 
-/** What a branch has for itself. The versions come first: without them it is no table. Other branches may lie below it. */
+/**
+ * The folders of one branch, without those of branches below it. The versions come first: without them it is not a
+ * table.
+ */
 export function branchFolders(branch: string, others: readonly string[]): readonly string[] {
   const folder = branchPath(branch);
   const isOfOther = (name: string) => others.some((other) => `${other}/`.startsWith(`${branch}/${name}/`));
@@ -44,19 +47,19 @@ export function branchFolders(branch: string, others: readonly string[]): readon
   return [VERSIONS, ...DATA_FOLDERS].filter((name) => !isOfOther(name)).map((name) => `${folder}/${name}`);
 }
 
-/** Of a file below a branch, as `branchPath` gives it. */
+/** Joins the result of `branchPath` with the path of a file. */
 export function joinPath(folder: string, path: string): string {
   return folder === '' ? path : `${folder}/${path}`;
 }
 
 const SEGMENT = /^[A-Za-z0-9._-]{1,200}$/;
 
-/** The file of a tag or a branch, below its table. */
+/** The file of a tag or branch, relative to its table. */
 export function refPath(kind: 'tags' | 'branches', name: string): string {
   return `_refs/${kind}/${encodeURIComponent(name)}.json`;
 }
 
-/** What the engine stores for a tag or a branch: the native API returns only a part of it. */
+/** What the engine stores for a tag or branch; the native API returns only a part of it. */
 export function readRef(text: string): RefFile | undefined {
   const content = parseJson(text);
   return isObject(content) ? content : undefined;
@@ -67,7 +70,7 @@ export interface NamedManifest {
   readonly version: number;
 }
 
-/** The manifests among the names of a folder of versions. */
+/** The manifests among the names in a folder of versions. */
 export function toManifests(names: readonly string[]): readonly NamedManifest[] {
   return names.flatMap((name) => {
     const version = readManifestName(name);
@@ -75,7 +78,7 @@ export function toManifests(names: readonly string[]): readonly NamedManifest[] 
   });
 }
 
-/** More commits than that are not of one moment. */
+/** More commits than this are not made at once. */
 const COMMITS_MAX = 1000;
 
 /** The manifests after a version, oldest first. */

@@ -2,18 +2,18 @@ import { invalidInput } from '../../errors/service-error.ts';
 import { findNumber, readMessage } from './protobuf.ts';
 import type { Message } from './protobuf.ts';
 
-/** The end of a manifest file: where its message begins (8 bytes), two numbers of the format (2 bytes each), "LANC". */
+/** The end of a manifest file: the offset of its message (8 bytes), two format numbers (2 bytes each), "LANC". */
 const FOOTER_BYTES = 16;
 const LENGTH_BYTES = 4;
 const MAGIC = 'LANC';
 
-/** Of `Manifest` in Lance's table.proto: where the file holds the transaction of the commit. */
+/** Field of `Manifest` in Lance's table.proto: the offset of the commit's transaction in the file. */
 const TRANSACTION_SECTION_FIELD = 21;
 
-/** Reads bytes of a file; fewer than asked for at its end. */
+/** Reads bytes of a file; fewer than requested at its end. */
 export type ReadAt = (start: number, length: number) => Buffer;
 
-/** Where the message of a manifest begins; `undefined` for a file that was not written to its end. */
+/** The offset of a manifest's message; `undefined` for an incomplete file. */
 export function findMessage(size: number, readAt: ReadAt): number | undefined {
   if (size < FOOTER_BYTES + LENGTH_BYTES) return undefined;
   const footer = readAt(size - FOOTER_BYTES, FOOTER_BYTES);
@@ -24,12 +24,12 @@ export function findMessage(size: number, readAt: ReadAt): number | undefined {
   return length > 0 && end <= size - FOOTER_BYTES ? Number(start) : undefined;
 }
 
-/** The message of a manifest, from the bytes of its file. */
+/** The message of a manifest file. */
 export function readManifest(file: Buffer): Message {
   return readMessage(messageOf(file));
 }
 
-/** The transaction that the file of a manifest holds; `undefined` in files of older engines. */
+/** The transaction in a manifest file; `undefined` in files of older engines. */
 export function findTransactionSection(file: Buffer): Buffer | undefined {
   const start = findNumber(messageOf(file), TRANSACTION_SECTION_FIELD);
   return start === undefined ? undefined : readSection(file, start);
@@ -64,12 +64,12 @@ export function readSection(file: Buffer, start: number): Buffer {
 
 const LAST_NUMBER = 2n ** 64n - 1n;
 
-/** The engine counts the names of manifests down: the newest is listed first. */
+/** Manifest names count down, so that the newest is listed first. */
 export function manifestName(version: number): string {
   return `${String(LAST_NUMBER - BigInt(version)).padStart(20, '0')}.manifest`;
 }
 
-/** Names of twenty digits count down; those of old tables are the version itself. Nothing for any other name. */
+/** Names of twenty digits count down; those of old tables are the version itself. `undefined` for any other name. */
 export function readManifestName(name: string): number | undefined {
   const digits = /^(\d{1,20})\.manifest$/.exec(name)?.[1];
   if (digits === undefined) return undefined;

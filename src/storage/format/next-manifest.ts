@@ -21,30 +21,30 @@ const REPLACED: readonly number[] = [
 const LENGTH_BYTES = 4;
 const FORMAT_BYTES = 8;
 
-/** A commit that the service makes itself, because the engine cannot, or not exactly enough. It writes no data. */
+/** A commit that the service makes itself, because the engine cannot, or not precisely enough. It writes no data. */
 export interface NextCommit {
-  /** The manifest of the version that it follows. */
+  /** The manifest of the version that the commit follows. */
   readonly base: Buffer;
   readonly baseVersion: number;
-  /** Of the transaction. */
+  /** The transaction's id. */
   readonly uuid: string;
   readonly nowMilliseconds: number;
 }
 
-/** Fields of `Manifest` that get other occurrences than the source has, or none. */
+/** Fields of `Manifest` that differ from the source, or are dropped. */
 interface ChangedFields {
   readonly fields: readonly number[];
   readonly bytes: Buffer;
 }
 
 interface NextManifest extends NextCommit {
-  /** The manifest whose contents it has. */
+  /** The manifest whose contents are committed. */
   readonly source: Buffer;
   readonly transaction: Buffer;
   readonly changed?: ChangedFields;
 }
 
-/** As Lance's transaction.proto describes it. `operation` is its field with the operation. */
+/** Encodes a transaction as in Lance's transaction.proto. `operation` is its field with the operation. */
 export function encodeTransaction({ baseVersion, uuid }: NextCommit, operation: Buffer): Buffer {
   return Buffer.concat([encodeNumber(1, baseVersion), encodeBytes(2, Buffer.from(uuid)), operation]);
 }
@@ -53,7 +53,10 @@ export function transactionFileName({ baseVersion, uuid }: NextCommit): string {
   return `${baseVersion}-${uuid}.txn`;
 }
 
-/** The manifest of the version right after the base. Ids of fragments and rows go on from the base: none is used twice. */
+/**
+ * The manifest of the version right after the base. Ids of fragments and rows continue from the base, so none is
+ * reused.
+ */
 export function encodeNextManifest(commit: NextManifest): Buffer {
   const { source, base, baseVersion, nowMilliseconds, changed } = commit;
   const [old, latest] = [readManifest(source), readManifest(base)];
@@ -77,7 +80,7 @@ export function encodeNextManifest(commit: NextManifest): Buffer {
   );
 }
 
-/** Where the section of the transaction begins, if it is the last one: the next manifest has its own in that place. */
+/** The offset of the transaction's section if it is the last one: the next manifest puts its own transaction there. */
 function findTransaction(file: Buffer, manifest: Message): number | undefined {
   if (!manifest.has(TRANSACTION_SECTION_FIELD)) return undefined;
   const start = manifest.number(TRANSACTION_SECTION_FIELD);
@@ -87,11 +90,11 @@ function findTransaction(file: Buffer, manifest: Message): number | undefined {
 
 interface ReplacedFile {
   readonly file: Buffer;
-  /** Of the sections before the message; all when absent. */
+  /** The sections before the message that are kept; all if absent. */
   readonly keptBytes?: number | undefined;
 }
 
-/** A manifest file with another message, and with one more section, at `start`. */
+/** A manifest file with another message, and with one more section at `start`. */
 export function replaceMessage(
   { file, keptBytes }: ReplacedFile,
   section: Buffer,
@@ -101,7 +104,7 @@ export function replaceMessage(
   const start = keptBytes ?? messageStart;
   const footer = Buffer.alloc(8);
   footer.writeBigUInt64LE(BigInt(start + section.length));
-  // The sections before the message keep their places; the manifest refers to them by offset.
+  // The sections before the message keep their offsets, to which the manifest refers.
   const sections = file.subarray(0, start);
   const message = withLength(encode(readSection(file, messageStart), start));
   return Buffer.concat([sections, section, message, footer, file.subarray(file.length - FORMAT_BYTES)]);
@@ -145,18 +148,18 @@ const UPDATE_CONFIG_FIELD = 110;
 const SCHEMA_METADATA_UPDATES_FIELD = 8;
 
 interface SchemaMetadataChange extends NextCommit {
-  /** All pairs that the schema has from then on. */
+  /** All metadata of the schema from now on. */
   readonly metadata: Readonly<Record<string, string>>;
 }
 
-/** As a whole, not as a difference: a writer that began before it sees what the metadata are now. */
+/** As a whole, not as a difference, so that a writer that began before can see the current metadata. */
 export function encodeSchemaMetadataTransaction(change: SchemaMetadataChange): Buffer {
   const updates = Buffer.concat([...encodePairs(1, change.metadata), encodeNumber(2, 1)]);
   const operation = encodeBytes(SCHEMA_METADATA_UPDATES_FIELD, updates);
   return encodeTransaction(change, encodeBytes(UPDATE_CONFIG_FIELD, operation));
 }
 
-/** The manifest of the version after the base that differs from it in the metadata of the schema alone. */
+/** The manifest of the version after the base that differs only in the metadata of the schema. */
 export function encodeSchemaMetadataManifest(change: SchemaMetadataChange): Buffer {
   const bytes = Buffer.concat(encodePairs(SCHEMA_METADATA_FIELD, change.metadata));
   return encodeNextManifest({
@@ -167,7 +170,7 @@ export function encodeSchemaMetadataManifest(change: SchemaMetadataChange): Buff
   });
 }
 
-/** A map of the format is a list of messages with key and value. */
+/** A map is encoded as a list of messages with key and value. */
 function encodePairs(field: number, metadata: Readonly<Record<string, string>>): readonly Buffer[] {
   return Object.entries(metadata).map(([key, value]) =>
     encodeBytes(field, Buffer.concat([encodeBytes(1, Buffer.from(key)), encodeBytes(2, Buffer.from(value))])),

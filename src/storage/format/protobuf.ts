@@ -1,7 +1,7 @@
-/** A varint, which is a bigint only where a number would not be exact; everything else as bytes. */
+/** A varint, as a bigint only if a number would be inexact; everything else as bytes. */
 type FieldValue = number | bigint | Uint8Array;
 
-/** The fields of a protobuf message, in the order of the bytes. https://protobuf.dev/programming-guides/encoding/ */
+/** The fields of a protobuf message, in byte order. https://protobuf.dev/programming-guides/encoding/ */
 export class Message {
   readonly #fields: ReadonlyMap<number, readonly FieldValue[]>;
 
@@ -22,13 +22,13 @@ export class Message {
     return this.#fields.get(field)?.length ?? 0;
   }
 
-  /** 0, the default of the format, for a field that is not there. */
+  /** A missing field is 0, the default of the format. */
   number(field: number): number {
     const value = this.#fields.get(field)?.at(-1);
     return value instanceof Uint8Array || value === undefined ? 0 : Number(value);
   }
 
-  /** The same, where a number may be too large to be exact. */
+  /** Like `number`, for numbers that may be too large to be exact. */
   bigint(field: number): bigint {
     const value = this.#fields.get(field)?.at(-1);
     return value instanceof Uint8Array || value === undefined ? 0n : BigInt(value);
@@ -48,12 +48,12 @@ export class Message {
     return this.all(field).map(readMessage);
   }
 
-  /** Each occurrence of a field of bytes. */
+  /** Each occurrence of a bytes field. */
   all(field: number): readonly Uint8Array[] {
     return (this.#fields.get(field) ?? []).filter((value) => value instanceof Uint8Array);
   }
 
-  /** All numbers of a repeated field, packed or not. Negative ones are very large. */
+  /** All numbers of a repeated field, packed or not. Negative ones appear as very large. */
   numbers(field: number): readonly number[] {
     return (this.#fields.get(field) ?? []).flatMap((value) =>
       value instanceof Uint8Array ? readPacked(value) : Number(value),
@@ -75,7 +75,7 @@ export function readMessage(bytes: Uint8Array): Message {
   return new Message(fields);
 }
 
-/** One number of a message whose other fields may be many, and are skipped. */
+/** Reads one number of a message, and skips its other fields, of which there may be many. */
 export function findNumber(bytes: Uint8Array, wanted: number): number | undefined {
   const reader = new Reader(bytes);
   let found: number | undefined;
@@ -94,7 +94,7 @@ function readPacked(bytes: Uint8Array): readonly number[] {
   return numbers;
 }
 
-/** The fields of a message one by one, each with its tag, for a copy with changes. */
+/** The fields of a message one by one, each with its tag, for copying with changes. */
 export function splitFields(bytes: Uint8Array): readonly { readonly field: number; readonly bytes: Uint8Array }[] {
   const fields: { field: number; bytes: Uint8Array }[] = [];
   const reader = new Reader(bytes);
@@ -115,7 +115,7 @@ export function encodeBytes(field: number, value: Uint8Array): Buffer {
   return Buffer.concat([encodeVarint(field * 8 + 2), encodeVarint(value.length), value]);
 }
 
-/** Of a safe integer that is not negative. */
+/** Encodes a safe, non-negative integer. */
 function encodeVarint(value: number): Buffer {
   const bytes: number[] = [];
   let rest = value;
@@ -124,7 +124,7 @@ function encodeVarint(value: number): Buffer {
 }
 
 const VARINT_BYTES_MAX = 10;
-/** Of seven bits each: what they hold is exact as a number. */
+/** Each byte has seven bits: this many bytes are exact as a number. */
 const EXACT_BYTES = 7;
 
 class Reader {
@@ -152,7 +152,7 @@ class Reader {
     throw notMessage();
   }
 
-  /** As `value`, without the bytes of what is no varint. */
+  /** Like `value`, but returns no bytes for fields other than varints. */
   skip(wireType: number): number | undefined {
     if (wireType === 0) return Number(this.varint());
     if (wireType === 2) this.#advance(Number(this.varint()));

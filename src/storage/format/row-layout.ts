@@ -7,19 +7,19 @@ const MANIFEST = { fields: 1, fragments: 2, readerFlags: 9 } as const;
 const FIELD = { name: 2, id: 3, parent: 4 } as const;
 const STABLE_ROW_IDS_FLAG = 2n;
 
-/** Where a version has its rows. */
+/** Where a version stores its rows. */
 export interface RowLayout {
-  /** Rows keep their ids when they are updated or moved. */
+  /** Whether rows keep their ids when they are updated or moved. */
   readonly hasStableRowIds: boolean;
-  /** In the order of a scan. `undefined` when an old engine left a number of rows out. */
+  /** In scan order. `undefined` if an old engine omitted a number of rows. */
   listFragments(columns: readonly string[]): readonly FragmentRows[] | undefined;
 }
 
 export interface FragmentRows {
   readonly id: number;
-  /** Without deleted ones. */
+  /** Excludes deleted rows. */
   readonly rows: number;
-  /** Equal texts mean that the rows, by their position and before deletions, have equal values in the columns. */
+  /** Equal texts mean that the columns have equal values, row by row, before deletions. */
   readonly files: string;
   /** Equal texts, with equal files, mean that the same rows are deleted. */
   readonly deletions: string;
@@ -37,13 +37,13 @@ export function readRowLayout(file: Buffer): RowLayout {
   };
 }
 
-/** Of the columns and everything below them. Parents come before their children. */
+/** The ids of the columns and everything below them. Parents come before their children. */
 function listFieldIds(fields: readonly Message[], columns: ReadonlySet<string>): readonly number[] {
   const known = new Set(fields.map((field) => field.number(FIELD.id)));
   const found = new Set<number>();
   for (const field of fields) {
     const parent = field.number(FIELD.parent);
-    // That of a column is -1, which is no id.
+    // The parent of a top-level column is -1, which is not an id.
     const isTop = !known.has(parent);
     if (isTop ? columns.has(field.text(FIELD.name)) : found.has(parent)) found.add(field.number(FIELD.id));
   }
@@ -55,14 +55,16 @@ function toFragmentRows(fragment: Message, fieldIds: readonly number[]): Fragmen
   const [physical, deleted] = [fragment.number(FRAGMENT.physicalRows), deletion?.number(DELETION_FILE.deletedRows)];
   return {
     id: fragment.number(FRAGMENT.id),
-    // 0 stands for a number that was not written.
+    // 0 means that the number was not written.
     rows: physical === 0 || deleted === 0 ? Number.NaN : physical - (deleted ?? 0),
     files: describeFiles(fragment, fieldIds),
     deletions: deletion === undefined ? '' : describeDeletion(deletion),
   };
 }
 
-/** Names of files are unique; where they are, and so whether a branch refers to those of its table, does not matter. */
+/**
+ * File names are unique; where the files are, and so whether a branch refers to those of its table, does not matter.
+ */
 function describeFiles(fragment: Message, fieldIds: readonly number[]): string {
   const pathOf = new Map<number, string>();
   for (const file of fragment.messages(FRAGMENT.dataFiles)) {

@@ -3,7 +3,7 @@ import { NEW_INDEXES_FIELD, WRITTEN_DATA, countPhysicalRows } from './fragments.
 import { readMessage } from './protobuf.ts';
 import type { Message } from './protobuf.ts';
 
-/** By their fields in Lance's transaction.proto, which do not change: https://lance.org/format/table/transaction */
+/** By their field numbers in Lance's transaction.proto, which are stable: https://lance.org/format/table/transaction */
 const OPERATIONS: Readonly<Record<number, CommitKind>> = {
   100: 'append',
   101: 'delete',
@@ -45,9 +45,9 @@ export function readTransaction(bytes: Buffer | undefined): Transaction {
   if (field === undefined) return UNKNOWN;
   const [operation] = transaction.messages(field);
   const known = OPERATIONS[field] ?? 'other';
-  // A build adds an index; only a drop adds none.
+  // A build adds an index; a drop adds none.
   const kind = known === 'index' && operation?.has(NEW_INDEXES_FIELD) !== true ? 'drop-index' : known;
-  // A merge writes columns of rows that exist.
+  // A merge writes columns of existing rows.
   const added = kind === 'merge' ? undefined : WRITTEN_DATA[kind];
   const summary = {
     kind,

@@ -9,7 +9,7 @@ import { listFolder } from '../sync/folder-tree.ts';
 /** A table in a local folder. */
 export function createLocalCloneFolder(folder: string): CloneFolder {
   return {
-    // Not the folders above it: a storage root that is missing must not come back.
+    // Not recursive: a missing storage root must not be created again.
     prepare: async () => mkdir(folder),
     async read(path) {
       try {
@@ -35,7 +35,7 @@ export function createLocalCloneFolder(folder: string): CloneFolder {
   };
 }
 
-/** Links are left out: they may lead out of the table. So are files that a cleanup deletes meanwhile. */
+/** Skips links, which may lead out of the table, and files that a cleanup deletes meanwhile. */
 async function* listFiles(folder: string, path: string): AsyncGenerator<CloneFile> {
   for (const entry of await listFolder(join(folder, path))) {
     const inside = `${path}/${entry.name}`;
@@ -72,8 +72,8 @@ async function readPart(path: string, start: number, length: number): Promise<Bu
 }
 
 /**
- * Files of a table never change once they are written, so the two tables share them. Databases may be on different disks,
- * and some file systems have no hard links: then it costs a copy.
+ * Files of a table never change once written, so the two tables share them. If databases are on different disks, or the
+ * file system has no hard links, they are copied.
  */
 async function linkFile(from: string, to: string): Promise<void> {
   try {

@@ -11,7 +11,7 @@ import type { InspectedCommit, VersionSize } from '../storage.ts';
 import { isMissing } from '../sync/file-sync.ts';
 import { inspectFile, readManifestFile } from './manifest-file.ts';
 
-/** The commits of a table, or of a branch, after a version, oldest first. */
+/** The commits of a table or branch after a version, oldest first. */
 export async function readCommitsAfter(folder: string, version: number): Promise<readonly Commit[]> {
   const names = await readdir(join(folder, VERSIONS));
   const commits: Commit[] = [];
@@ -33,9 +33,9 @@ async function readFileIfAny(path: string): Promise<Buffer | undefined> {
 }
 
 /**
- * Checks the files of a commit. The engine ignores an error of the last write of a file, and after a lost reply it may
- * delete files that the manifest names; the version is then there, and cannot be read. Synchronous: a trip through the
- * thread pool costs more than these few calls.
+ * Checks the files of a commit. The engine ignores an error of the last write to a file, and after a lost reply it may
+ * delete files that the manifest names; the version then exists but cannot be read. Synchronous, because the thread
+ * pool costs more than these few calls.
  */
 export function inspectCommit(folder: string, version: number): InspectedCommit | undefined {
   const file = readManifestFile(folder, version);

@@ -20,7 +20,7 @@ export function tableFolder(rootFolder: string, location: TableLocation): string
   return join(rootFolder, location.kind === 'listed' ? `${location.directory}.lance` : location.directory);
 }
 
-/** `undefined` for a branch whose name is no path. */
+/** `undefined` for a branch whose name is not a valid path. */
 export function branchFolder(folder: string, branch: string | undefined): string | undefined {
   const path = branchPath(branch);
   return path === undefined ? undefined : join(folder, path);
@@ -35,8 +35,8 @@ export async function ensureRootFolder(root: string): Promise<void> {
 }
 
 /**
- * The engine would create a missing root, and take a file for an empty root after seconds of waiting. Synchronous: every
- * write asks, and a trip through the thread pool costs more.
+ * The engine would create a missing root, and treat a file as an empty root after seconds of waiting. Synchronous:
+ * every write calls it, and the thread pool would cost more.
  */
 export function requireRootFolder(root: string): void {
   requireAbsolute(root);
@@ -55,7 +55,7 @@ function findFolder(root: string): Stats | undefined {
   }
 }
 
-/** The engine would take a relative path for a cloud address. */
+/** The engine would treat a relative path as a cloud address. */
 function requireAbsolute(root: string): void {
   if (!isAbsolute(root)) throw new Error(`The storage root is not an absolute path: ${root}`);
 }
@@ -65,7 +65,7 @@ function rootUnavailable(state: 'is missing' | 'cannot be used', cause: unknown)
   return new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 30 });
 }
 
-/** A link anywhere below the root could lead to data of another database, now or when it is changed later. */
+/** Refuses links: a link below the root could lead to the data of another database, now or when it is changed later. */
 export async function requirePlainDirectory(root: string, segments: readonly string[]): Promise<void> {
   const path = join(root, ...segments);
   try {
@@ -76,7 +76,7 @@ export async function requirePlainDirectory(root: string, segments: readonly str
   }
 }
 
-/** The engine creates folders that are missing; those that are there must be plain ones. */
+/** The engine creates missing folders; existing ones must not be links or files. */
 export async function requireUnused(root: string, segments: readonly string[]): Promise<void> {
   for (let depth = 1; depth <= segments.length; depth += 1) {
     const found = await lstat(join(root, ...segments.slice(0, depth))).catch((cause: unknown) => {

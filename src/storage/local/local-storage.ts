@@ -23,10 +23,10 @@ import { stageRefs } from './staged-refs.ts';
 import { createLocalFiles } from './submission-files.ts';
 import { BLIND, watchVersions } from './version-watch.ts';
 
-/** A root on a local disk: what the engine does not do, or does not expose, is done on its files. */
+/** A root on a local disk. Works on the files directly where the engine has no operation, or does not expose it. */
 export function createLocalStorage(root: string, sync: TableSync): Storage {
   const folderOf = (location: TableLocation): string => tableFolder(root, location);
-  /** `undefined` for a branch whose name is no path. */
+  /** `undefined` for a branch whose name is not a valid path. */
   const onBranch = <Value>(location: TableLocation, branch: string | undefined, read: (folder: string) => Value) => {
     const folder = branchFolder(folderOf(location), branch);
     return folder === undefined ? undefined : read(folder);

@@ -8,7 +8,7 @@ import { findMessage, requireOwnFiles } from '../format/manifest.ts';
 import { isMissing } from '../sync/file-sync.ts';
 import { findLocalFolder } from './folders.ts';
 
-/** A folder that the engine does not look into. */
+/** A folder that the engine ignores. */
 const QUARANTINE = '_quarantine';
 
 export function findManifest(folder: string, version: number): string {
@@ -17,7 +17,7 @@ export function findManifest(folder: string, version: number): string {
   return name;
 }
 
-/** Synchronous: every write asks, and a trip through the thread pool costs more. */
+/** Synchronous: every write calls it, and the thread pool would cost more. */
 export function readManifestFile(folder: string, version: number): Buffer | undefined {
   for (const name of manifestPaths(version)) {
     try {
@@ -46,20 +46,21 @@ export async function removeManifests(paths: readonly string[]): Promise<void> {
   }
 }
 
-/** Refuses a version whose manifest names files outside of the table's folder. */
+/** Refuses a version whose manifest names files outside the table's folder. */
 export function refuseForeignFiles(folder: string, version: number): void {
   requireOwnFiles(readFileSync(join(folder, findManifest(folder, version))));
 }
 
 /**
- * Moves the newest manifest of a table, or of a branch, aside if it is not whole, and gives its version. A crash of the
- * machine can leave an empty or a torn one; the engine then opens nothing, although the version before is there.
+ * Moves the newest manifest of a table or branch aside if it is incomplete, and returns its version. A crash of the
+ * machine can leave an empty or torn one; the engine then opens nothing, although the previous version is intact.
  *
- * Synchronous from the check to the move: while the torn one has the name, no whole one can be committed under it.
+ * Synchronous from the check to the move: while the torn manifest has the name, no complete one can be committed under
+ * it.
  */
 export function quarantineTornManifest(folder: string): number | undefined {
   const manifests = toManifests(listNames(join(folder, VERSIONS)));
-  // Without a version before there is nothing to go back to: a damaged table must not look like a missing one.
+  // Without an earlier version there is nothing to go back to: a damaged table must not look like a missing one.
   if (manifests.length < 2) return undefined;
   const newest = manifests.reduce((one, other) => (other.version > one.version ? other : one));
   if (inspectFile(join(folder, VERSIONS, newest.name), findMessage) !== undefined) return undefined;

@@ -5,9 +5,9 @@ import { ServiceError } from '../../errors/service-error.ts';
 import { escapePath } from '../../model/address.ts';
 
 /**
- * Seen in @lancedb/lancedb 0.39.0, not in 0.31.0: the engine writes the file of a branch beside the folder of the table first, in
- * one like `Caf%C3%A9` for `Café`, and then links it. Where it cannot, it leaves half a branch, and the folder in any case. Can
- * go when it uses the folder itself; the tests of storage-roots show it.
+ * Seen in @lancedb/lancedb 0.39.0, not in 0.31.0: the engine first writes the file of a branch next to the table's
+ * folder, to a folder such as `Caf%C3%A9` for `Café`, and then links it. If it cannot, it leaves half a branch, and the
+ * folder in any case. Can be removed when the engine uses the table's folder; the tests of storage-roots show it.
  */
 export async function stageRefs(folder: string): Promise<() => Promise<void>> {
   const escaped = escapePath(folder);
@@ -37,7 +37,10 @@ function notStaged(cause: unknown): ServiceError {
   return new ServiceError('Unsupported', message, { cause, hint });
 }
 
-/** From the innermost folder up to the one that was created. One that another branch needs meanwhile stays. */
+/**
+ * Removes folders from the innermost up to the one that was created. Keeps a folder that another branch needs
+ * meanwhile.
+ */
 async function removeEmpty(folder: string, top: string | undefined): Promise<void> {
   if (top === undefined) return;
   for (let path = folder; path.length >= top.length; path = dirname(path)) {

@@ -8,7 +8,7 @@ import { isMissing } from '../sync/file-sync.ts';
 import type { TableSync } from '../sync/table-sync.ts';
 import { isWhole } from './commit-history.ts';
 
-/** Files of a table in a local folder. Other programs may write there, so no link is followed. */
+/** Files of a table in a local folder. Other programs may write there, so links are not followed. */
 export function createLocalFiles(folder: string, sync: TableSync): SubmissionFiles {
   return {
     async read(name, bytesMax = Infinity) {
@@ -27,7 +27,7 @@ export function createLocalFiles(folder: string, sync: TableSync): SubmissionFil
   };
 }
 
-/** Whether no part of the path from the folder of the table on is a link. */
+/** Whether no part of the path below the table's folder is a link. */
 async function isPlainFolder(folder: string, path: string): Promise<boolean> {
   try {
     return (await realpath(path)) === join(await realpath(folder), path.slice(folder.length));
@@ -54,7 +54,7 @@ async function readPlainFile(path: string, bytesMax: number): Promise<Buffer | u
   }
 }
 
-/** Not blocking: it may be a pipe. */
+/** Non-blocking, because it may be a pipe. */
 async function openPlain(path: string) {
   try {
     return await open(path, constants.O_RDONLY | constants.O_NOFOLLOW | constants.O_NONBLOCK);
@@ -78,7 +78,7 @@ async function areWhole(folder: string, files: readonly WrittenFile[]): Promise<
   return true;
 }
 
-/** A link fails where the name is taken, and appears at once, with all of its content. */
+/** A link fails if the name is taken, and appears at once with its full content. */
 async function putIfAbsent(path: string, content: Buffer): Promise<boolean> {
   const temporary = join(dirname(path), `.tmp-${randomUUID()}`);
   // Only the last folder: a table that was moved away must not come back.
@@ -95,7 +95,7 @@ async function putIfAbsent(path: string, content: Buffer): Promise<boolean> {
   }
 }
 
-/** The form that the local storage of Lance libraries has for it. */
+/** In the format of the local storage of Lance libraries. */
 async function readETag(path: string): Promise<string> {
   const { ino, mtimeNs, size } = await stat(path, { bigint: true });
   return `"${[ino, mtimeNs / 1000n, size].map((part) => part.toString(16)).join('-')}"`;

@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import { manifestName } from '../format/manifest.ts';
 import type { Stamp, VersionWatch } from '../storage.ts';
 
-/** No proof: every read asks the engine. */
+/** Knows nothing, so every read asks the engine. */
 export const BLIND: VersionWatch = { read: () => undefined, has: () => false };
 
 export async function watchVersions(table: string): Promise<VersionWatch> {
@@ -14,8 +14,8 @@ export async function watchVersions(table: string): Promise<VersionWatch> {
 }
 
 /**
- * Calls that follow one another without waiting for an event share a value: whatever was acknowledged before the first of
- * them reaches this process, if at all, in a later turn of the event loop.
+ * Calls that follow each other without waiting for an event share a value: what was acknowledged elsewhere before the
+ * first call can only become known here in a later turn of the event loop.
  */
 function oncePerTurn<Value>(read: () => Value): () => Value {
   let last: { readonly value: Value } | undefined;
@@ -32,31 +32,40 @@ function oncePerTurn<Value>(read: () => Value): () => Value {
 }
 
 /**
- * Synchronous, because a trip through the thread pool costs more than the engine's own check; the folder is on a local
- * disk and in the kernel's cache.
+ * Synchronous, because the thread pool costs more than the engine's own check; the folder is on a local disk and in the
+ * kernel's cache.
  */
 function readStamp(folder: string): Stamp | undefined {
   const found = statSync(folder, { throwIfNoEntry: false });
   if (found === undefined) return undefined;
-  // A folder that was removed and created again may get the same inode, but not the same time of change.
+  // A folder that was removed and created again may get the same inode, but not the same change time.
   const text = `${found.dev}:${found.ino}:${found.mtimeMs}:${found.ctimeMs}`;
   return { text, isSettled: isSettled(found.mtimeMs) };
 }
 
-/** Kernels stamp with a clock that ticks every 1 to 10 ms. */
+/** Kernel timestamps have a resolution of 1 to 10 ms. */
 const SETTLED_MILLISECONDS = 100;
 
-/** A file system that keeps whole seconds shows no fraction: such a stamp may stand for many changes, and never settles. */
+/**
+ * A file system with timestamps in whole seconds shows no fraction: such a stamp may stand for many changes, and never
+ * settles.
+ */
 function isSettled(changedAtMilliseconds: number): boolean {
   return changedAtMilliseconds % 1000 !== 0 && Date.now() - changedAtMilliseconds > SETTLED_MILLISECONDS;
 }
 
-/** `existsSync` makes an error of a missing file, as that of the next version is, which takes longer than the look at it. */
+/**
+ * `existsSync` creates an error for a missing file, such as that of the next version, which takes longer than the check
+ * itself.
+ */
 function hasManifest(folder: string, version: number): boolean {
   return statSync(join(folder, manifestName(version)), { throwIfNoEntry: false }) !== undefined;
 }
 
-/** Those of statfs(2) that belong to one machine alone: elsewhere another machine's commit may come late to our cache. */
+/**
+ * File systems of statfs(2) that are used by one machine only: on others, another machine's commit may reach our cache
+ * late.
+ */
 const LOCAL_FILE_SYSTEMS: ReadonlySet<number> = new Set([
   0xef53, // ext2, ext3, ext4
   0x58465342, // xfs

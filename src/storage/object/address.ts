@@ -4,11 +4,11 @@ const SCHEMES = ['s3', 'gs', 'az'] as const;
 
 export type Scheme = (typeof SCHEMES)[number];
 
-/** A place in an object store. */
+/** A location in an object store. */
 export interface ObjectAddress {
   readonly scheme: Scheme;
   readonly bucket: string;
-  /** Without slashes at its ends; empty for the bucket itself. */
+  /** Without leading or trailing slashes; empty for the bucket itself. */
   readonly path: string;
 }
 

@@ -25,7 +25,7 @@ export function createObjectCloneFolder(
     list,
     async add(path, file) {
       const { at } = file;
-      // One store for all addresses of a scheme: it copies by itself.
+      // The same scheme means the same store, which can copy by itself.
       if (at.kind === 'object' && at.scheme === scheme) await store.copy({ ...at, bytes: file.bytes }, keyOf(path));
       else await store.upload(keyOf(path), file);
     },

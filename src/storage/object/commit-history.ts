@@ -9,20 +9,20 @@ import type { ObjectStore } from './object-store.ts';
 
 const CONCURRENT_MAX = 8;
 
-/** The commits of a table, or of a branch, after a version, oldest first. */
+/** The commits of a table or branch after a version, oldest first. */
 export async function readCommitsAfter(store: ObjectStore, path: string, version: number): Promise<readonly Commit[]> {
   const names = await listManifestNames(store, path, version);
   return pLimit(CONCURRENT_MAX).map([...toManifestsAfter(names, version)], async (manifest) => {
     const key = joinKey(path, VERSIONS, manifest.name);
     const file = await store.get(key);
-    // A cleanup was faster; another try does not list it any more.
+    // A cleanup came first; a retry does not list it any more.
     if (file === undefined) throw new Error(`The manifest ${key} no longer exists.`);
     const commit = await readCommit(file, async (name) => store.get(joinKey(path, name)));
     return { version: manifest.version, ...commit };
   });
 }
 
-/** Names that count down are listed from the newest on: the first old one ends the list. */
+/** Names that count down are listed newest first, so the first old one ends the list. */
 async function listManifestNames(store: ObjectStore, path: string, afterVersion: number): Promise<readonly string[]> {
   const prefix = `${joinKey(path, VERSIONS)}/`;
   const names: string[] = [];
@@ -47,7 +47,7 @@ export async function findManifest(store: ObjectStore, path: string, version: nu
   return undefined;
 }
 
-/** Checks that the files of a commit are there: after a lost reply the engine may delete what the manifest names. */
+/** Checks that the files of a commit exist: after a lost reply, the engine may delete files that the manifest names. */
 export async function inspectCommit(
   store: ObjectStore,
   path: string,
@@ -60,7 +60,7 @@ export async function inspectCommit(
   return { ...inspected, isIntact: await areWhole(store, path, files) };
 }
 
-/** Whether all of these files, below a path, are there and whole. */
+/** Whether all of these files, relative to a path, exist and are complete. */
 export async function areWhole(store: ObjectStore, path: string, files: readonly WrittenFile[]): Promise<boolean> {
   const whole = await pLimit(CONCURRENT_MAX).map([...files], async (file) => isWhole(store, path, file));
   return whole.every(Boolean);

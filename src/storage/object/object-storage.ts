@@ -19,7 +19,7 @@ import type { ObjectStore } from './object-store.ts';
 import type { ObjectStores } from './object-stores.ts';
 import { openTag } from './tag-file.ts';
 
-/** A root on an object store: what it acknowledged is durable, and every object is written as a whole. */
+/** A root on an object store: acknowledged writes are durable, and every object is written as a whole. */
 export function createObjectStorage(root: string, stores: ObjectStores): Storage {
   const base = parseAddress(root);
   const store = stores.open(base);
@@ -43,7 +43,7 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
     hasDirectory: async (name) => hasObjects(joinKey(base.path, name)),
     watchVersions: async () => ({ read: () => undefined, has: () => false }),
     manifestPath,
-    // An object is there as a whole or not at all.
+    // An object exists as a whole or not at all.
     quarantineTornManifest: () => undefined,
     readCommits: async (location, branch, afterVersion) =>
       onBranch(location, branch, async (path) => readCommitsAfter(store, path, afterVersion)),
@@ -94,7 +94,7 @@ export function createObjectStorage(root: string, stores: ObjectStores): Storage
   };
 }
 
-/** `undefined` for a branch whose name is no path. */
+/** `undefined` for a branch whose name is not a valid path. */
 async function onBranch<Value>(
   location: TableLocation,
   branch: string | undefined,
@@ -105,8 +105,8 @@ async function onBranch<Value>(
 }
 
 /**
- * Commits an earlier version of a table or a branch again, as exactly the next version after the base, or not at all. The
- * engine's restore never gives way: when its request is late, it undoes whatever others have committed meanwhile.
+ * Commits an earlier version of a table or branch again, as the version right after the base, or not at all. The
+ * engine's restore is unconditional: if its request is late, it undoes what others have committed meanwhile.
  */
 async function restoreVersion(
   store: ObjectStore,
@@ -146,7 +146,7 @@ function createObjectFiles(store: ObjectStore, path: string): SubmissionFiles {
   };
 }
 
-/** `undefined`: the manifest was not found. */
+/** `undefined` if the manifest was not found. */
 async function onManifest<Value>(
   store: ObjectStore,
   { location, branch, version }: Omit<ManifestAddress, 'isCountedDown'>,

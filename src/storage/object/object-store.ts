@@ -7,57 +7,57 @@ export interface StoredObject {
   readonly modifiedAtMilliseconds: number;
 }
 
-/** A part of an object, and the size of the whole. */
+/** A part of an object, and the size of the whole object. */
 export interface ObjectPart {
   readonly content: Buffer;
   readonly objectBytes: number;
 }
 
-/** What must hold when the store executes a request, as headers. */
+/** Headers with a condition that must hold when the store executes a request. */
 export type Condition = Readonly<Record<string, string>>;
 
 export interface FoundObject {
   readonly content: Buffer;
-  /** That the object has not been replaced or removed since. */
+  /** Requires that the object was not replaced or removed since. */
   readonly isUnchanged: Condition;
 }
 
-/** One bucket or container. Every call is tried again after transient faults, within bounds. */
+/** One bucket or container. Every call is retried after transient faults, within limits. */
 export interface ObjectStore {
-  /** As an address, without a path: names the store in messages. */
+  /** An address without a path, to name the store in messages. */
   readonly name: string;
-  /** `undefined`: no such object. */
+  /** `undefined` if there is no such object. */
   get(key: string): Promise<Buffer | undefined>;
-  /** `undefined`: no such object, or it is shorter than `start`. */
+  /** `undefined` if there is no such object, or it is shorter than `start`. */
   getRange(key: string, start: number, length: number): Promise<ObjectPart | undefined>;
-  /** The size in bytes; `undefined`: no such object. */
+  /** The size in bytes; `undefined` if there is no such object. */
   measure(key: string): Promise<number | undefined>;
-  /** Of an object, as the store gives it. `undefined`: no such object, or the store gives none. */
+  /** The object's ETag from the store; `undefined` if there is no such object or no ETag. */
   findETag(key: string): Promise<string | undefined>;
   put(key: string, content: Buffer): Promise<void>;
-  /** In parts, of which only a few are in memory. The object is there when the last one is. */
+  /** Uploads in parts, of which only a few are in memory. The object exists once the last part is stored. */
   upload(key: string, content: PartedContent): Promise<void>;
   /**
-   * Whether the object was created. A lost reply is resolved by reading the object back, so writers that compete for one
-   * key must bring different contents.
+   * Whether the object was created. A lost reply is resolved by reading the object back, so writers that compete for a
+   * key must write different contents.
    */
   putIfAbsent(key: string, content: Buffer): Promise<boolean>;
-  /** To change it. `undefined`: no such object. */
+  /** Reads an object in order to change it. `undefined` if there is no such object. */
   find(key: string): Promise<FoundObject | undefined>;
   /**
-   * False: the condition does not hold, and nothing was changed. Contents must be unique, also because some stores derive
-   * conditions from them. A store that does not know such conditions, and says so, gets the request without.
+   * False if the condition does not hold; nothing was changed. Contents must be unique, also because some stores derive
+   * conditions from them. If a store reports that it does not support such conditions, the request is sent without.
    */
   putIf(key: string, content: Buffer, condition: Condition): Promise<boolean>;
-  /** As `putIf`. Some stores ignore conditions of removals. */
+  /** Like `putIf`. Some stores ignore conditions on removals. */
   removeIf(key: string, condition: Condition): Promise<boolean>;
-  /** By key, in the order of their bytes. */
+  /** Sorted by key, byte by byte. */
   list(prefix: string, limit?: number): AsyncGenerator<StoredObject>;
-  /** On the side of the store; the source may be in another bucket of the same store. */
+  /** Copies inside the store; the source may be in another bucket of the same store. */
   copy(source: CopySource, key: string): Promise<void>;
-  /** Missing ones are fine. */
+  /** Missing objects are ignored. */
   remove(keys: readonly string[]): Promise<void>;
-  /** Removes uploads that were never completed, and gives how many. */
+  /** Removes uploads that were never completed, and returns how many. */
   removeUnfinished(prefix: string, startedBeforeMilliseconds: number): Promise<number>;
 }
 
@@ -67,19 +67,19 @@ export interface CopySource {
   readonly bytes: number;
 }
 
-/** Not now: a fault of the network or of the store itself. */
+/** A transient fault of the network or the store. */
 export function storeUnreachable(cause: unknown): ServiceError {
   return new ServiceError('ServiceUnavailable', 'The object store cannot be reached.', { cause, retryAfterSeconds: 5 });
 }
 
-/** The store answers, and refuses: wrong credentials, no permission, no such bucket. `details` are for the log. */
+/** The store responds but refuses: wrong credentials, no permission, no such bucket. `details` are for the log. */
 export function storeRefused(reason: string, details?: string): ServiceError {
   const message = `The object store refuses access: ${reason}.`;
   const cause = details === undefined ? undefined : new Error(details);
   return new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 30 });
 }
 
-/** The storage options do not fit: the server must be started with others. */
+/** The storage options are wrong: the server must be started with others. */
 export function storeMisconfigured(message: string, hint: string): ServiceError {
   return new ServiceError('Unsupported', message, { hint });
 }

@@ -30,13 +30,13 @@ const CREATORS: Readonly<Record<Scheme, (options: OptionReader, settings: Object
 export class ObjectStores {
   readonly settings: ObjectSettings;
   readonly #openers = new Map<Scheme, OpenBucket>();
-  /** By store; the catalog's databases bound their number. */
+  /** By store; bounded by the number of databases in the catalog. */
   readonly #verified = new Map<string, Promise<void>>();
 
   constructor(settings: ObjectSettings) {
     const { retentionSecondsMin, options } = settings;
     const retrySeconds = Number.parseFloat(options['client_retry_timeout'] ?? '0') || 0;
-    // Longer than the engine repeats a request, whose default is three minutes.
+    // Longer than the engine retries a request, by default three minutes.
     this.settings = { ...settings, retentionSecondsMin: Math.max(retentionSecondsMin, 2 * retrySeconds) };
   }
 
@@ -49,7 +49,7 @@ export class ObjectStores {
     return opener(bucket);
   }
 
-  /** Probes a store once; again, when it could not be reached. */
+  /** Probes a store once; again if it could not be reached. */
   async verify(address: ObjectAddress): Promise<void> {
     const key = `${address.scheme}://${address.bucket}`;
     const known = this.#verified.get(key);
@@ -66,7 +66,7 @@ export class ObjectStores {
   }
 }
 
-/** Here the store is used for the first time: its address or the credentials may be wrong. */
+/** On the first use of a store, its address or credentials may be wrong, so name it. */
 function nameStore(store: string, { kind, message, cause, retryAfterSeconds }: ServiceError): ServiceError {
   return new ServiceError(kind, `The object store ${store} cannot be used. ${message}`, {
     hint: 'Check the storage root, the storage options and the network.',

@@ -7,8 +7,8 @@ const ROUNDS = 3;
 const RACERS = 4;
 
 /**
- * Refuses a store whose conditional writes are not atomic: the commits of two writers would replace each other there, and
- * the engine cannot see it. Needs the permissions that the service needs anyway.
+ * Refuses a store whose conditional writes are not atomic: the commits of two writers would replace each other, and the
+ * engine could not detect it. Needs no other permissions than the service.
  */
 export async function probeConditionalWrites(store: ObjectStore, path: string): Promise<void> {
   const id = randomUUID();
@@ -22,7 +22,7 @@ export async function probeConditionalWrites(store: ObjectStore, path: string): 
     await probeTwice(store, toKey('twice'));
     for (let round = 0; round < ROUNDS; round += 1) await probeRace(store, toKey(`race-${round}`));
   } finally {
-    // Small files that nothing looks at: what cannot be removed does no harm.
+    // Small files that nothing reads: failing to remove them is harmless.
     await store.remove(keys).catch(() => {});
   }
 }

@@ -5,7 +5,7 @@ import type { TagFile } from '../storage.ts';
 import { joinKey } from './address.ts';
 import type { ObjectStore } from './object-store.ts';
 
-/** The file of a tag, written as the engine writes it, but only if nothing has changed it since it was read here. */
+/** The file of a tag, written in the engine's format, but only if it has not changed since it was read here. */
 export async function openTag(store: ObjectStore, tablePath: string, name: string): Promise<TagFile> {
   const key = joinKey(tablePath, refPath('tags', name));
   const found = await store.find(key);
@@ -38,7 +38,7 @@ async function measureManifest(store: ObjectStore, path: string, version: number
   return undefined;
 }
 
-/** In nanoseconds, as the engine has it; those below a millisecond by chance, because contents must be unique. */
+/** In nanoseconds, like the engine; digits below a millisecond are random, because contents must be unique. */
 function uniqueTime(): string {
   return new Date().toISOString().replace('Z', `${String(randomInt(1_000_000)).padStart(6, '0')}Z`);
 }

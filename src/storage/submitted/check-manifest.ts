@@ -19,10 +19,10 @@ import { BASE_PATHS_FIELD, BASE_PATHS_FLAG, readManifest, readSection } from '..
 import { readMessage } from '../format/protobuf.ts';
 import type { Message } from '../format/protobuf.ts';
 
-/** What the manifest of an external writer must agree with. */
+/** What the manifest of an external writer must match. */
 export interface ManifestFacts {
   readonly version: number;
-  /** The main one when absent. */
+  /** The main branch if absent. */
   readonly branch: string | undefined;
   /** The folder of the table, in every form in which a branch may refer to it. */
   readonly tableUris: ReadonlySet<string>;
@@ -30,7 +30,7 @@ export interface ManifestFacts {
 
 /** A file that a manifest names. */
 export interface NamedFile extends WrittenFile {
-  /** Below the folder of the table: where its path begins. Absent: where the manifest itself belongs. */
+  /** The folder that the path is relative to, below the table's folder. Absent if it is the manifest's own. */
   readonly base: string | undefined;
 }
 
@@ -39,10 +39,12 @@ const MANIFEST = { fragments: 2, version: 3, indexSection: 6, readerFlags: 9, wr
 const BASE_PATH = { id: 1, isTableRoot: 3, path: 4 } as const;
 const EXTERNAL_FILE = { path: 1 } as const;
 const UUID_BYTES_FIELD = 1;
-/** Of `Any`, and of `FragmentReuseIndexDetails`, which may keep its contents in a file. */
+/** Fields of `Any`, and of `FragmentReuseIndexDetails`, whose contents may be in a file. */
 const DETAILS = { type: 1, value: 2, externalFile: 2 } as const;
 
-/** Repeated fields and maps. Any other field may occur once: the engine merges repeated ones, which this code does not. */
+/**
+ * Repeated fields and maps. Any other field may occur once: the engine merges repeated ones, but this code does not.
+ */
 const REPEATED = {
   manifest: new Set([1, 2, 5, 16, 18, 19]),
   fragment: new Set<number>([FRAGMENT.dataFiles, FRAGMENT.overlays]),
@@ -51,15 +53,15 @@ const REPEATED = {
   none: new Set<number>(),
 } as const;
 
-/** Files with the ids of rows, and with the versions of rows. */
+/** Files with row ids and row versions. */
 const EXTERNAL_FIELDS = [6, 8, 10] as const;
 
-/** The flags of features that the engine knows: https://lance.org/format/table/versioning */
+/** The feature flags that the engine knows: https://lance.org/format/table/versioning */
 const KNOWN_FLAGS = 0b11_1111n;
 
 /**
- * Refuses the manifest of an external writer unless it describes this version of this table, from files of this table
- * alone, and gives all files that it names. The engine reads the same bytes later, with the rights of the service.
+ * Refuses the manifest of an external writer unless it describes this version of this table, using only files of this
+ * table. Returns all files that it names. The engine later reads the same bytes, with the permissions of the service.
  */
 export function checkManifest(file: Buffer, facts: ManifestFacts): readonly NamedFile[] {
   try {
@@ -96,10 +98,10 @@ function readNamedFiles(file: Buffer, { version, branch = MAIN_BRANCH, tableUris
 
 const NO_URIS: ReadonlySet<string> = new Set();
 
-/** Folders below that of the table, by the ids by which files name them. */
+/** Folders below the table's folder, by the ids that files refer to. */
 type Bases = ReadonlyMap<number, string>;
 
-/** Only a branch has base paths: the folder of its table, and those of other branches. */
+/** Only a branch has base paths: the folders of its table and of other branches. */
 function readBases(manifest: Message, tableUris: ReadonlySet<string>): Bases {
   const bases = new Map<number, string>();
   for (const base of manifest.messages(BASE_PATHS_FIELD)) {
@@ -169,7 +171,7 @@ function toExternalFile(file: Message): NamedFile {
   return { path: requirePlainPath(file.text(EXTERNAL_FILE.path)), bytes: undefined, base: undefined };
 }
 
-/** The folders of all indexes, below that of the table. */
+/** The folders of all indexes, relative to the table's folder. */
 export function listIndexFolders(file: Buffer): readonly string[] {
   return readIndexes(file, readManifest(file)).map((index) => indexFolder(index, INDEX));
 }
@@ -194,7 +196,7 @@ function listFilesOfIndex(index: Message, bases: Bases): readonly NamedFile[] {
   return [...files, ...index.messages(INDEX.details).flatMap(listFilesOfDetails)];
 }
 
-/** Details are of many types. Only those of fragment reuse can name a file. */
+/** Details have many types. Only those of fragment reuse can name a file. */
 function listFilesOfDetails(details: Message): readonly NamedFile[] {
   requireSingular(details, REPEATED.none);
   if (!/FragmentReuseIndexDetails$/i.test(details.text(DETAILS.type))) return [];
@@ -216,7 +218,7 @@ function requireSingular(message: Message, repeated: ReadonlySet<number>): void 
 
 const PATH = /^[A-Za-z0-9_][A-Za-z0-9_.=-]{0,200}(?:\/[A-Za-z0-9_][A-Za-z0-9_.=-]{0,200}){0,7}$/;
 
-/** Neither a step upward nor an address: what Lance libraries write is a name of letters and digits. */
+/** Refuses `..` and addresses: Lance libraries write names of letters and digits. */
 function requirePlainPath(path: string): string {
   if (PATH.test(path)) return path;
   throw foreignFiles();

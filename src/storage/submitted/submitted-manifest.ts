@@ -12,17 +12,20 @@ import type { NamingScheme, Submission, SubmittedManifest } from '../storage.ts'
 import { checkManifest, malformed, trimSlashes } from './check-manifest.ts';
 import type { ManifestFacts, NamedFile } from './check-manifest.ts';
 
-/** The files of a table, by their paths below its folder. */
+/** The files of a table, by paths relative to its folder. */
 export interface SubmissionFiles {
-  /** `undefined`: no such file, or not a plain one. A longer one gives more than `bytesMax` bytes, if there is a limit. */
+  /**
+   * `undefined` if there is no such file, or it is not a plain one. For a file above the limit, returns more than
+   * `bytesMax` bytes.
+   */
   read(path: string, bytesMax?: number): Promise<Buffer | undefined>;
-  /** Whether each of the files is a plain one below the folder, and whole. */
+  /** Whether each of the files is a complete, plain file below the folder. */
   areWhole(files: readonly WrittenFile[]): Promise<boolean>;
-  /** Makes files that others have written durable. */
+  /** Makes files durable that other programs have written. */
   sync(paths: readonly string[]): Promise<void>;
   /** Whether the file was created. */
   putIfAbsent(path: string, content: Buffer): Promise<boolean>;
-  /** As clients of the same store see it. */
+  /** The ETag that clients of the same store see. */
   findETag(path: string): Promise<string | undefined>;
   remove(path: string): Promise<void>;
 }
@@ -31,8 +34,8 @@ export interface SubmissionFiles {
 const NEW_FILES_MAX = 100_000;
 
 /**
- * Reads a manifest that an external writer has staged, once, and refuses what must not become a version. What is published
- * later are exactly these bytes.
+ * Reads a manifest that an external writer has staged, once, and refuses what must not become a version. Exactly these
+ * bytes are published later.
  */
 export async function openSubmitted(
   files: SubmissionFiles,
@@ -43,7 +46,7 @@ export async function openSubmitted(
   const below = requireBranchPath(branch);
   const inBranch = (path: string): string => joinPath(below, path);
   const stagedPath = inBranch(`${VERSIONS}/${readStagedName(location, below, submission)}`);
-  // A repeated request finds its staged file gone.
+  // If the request is repeated, its staged file is gone.
   if ((await findManifest(files, inBranch, version, 1)) !== undefined) throw versionExists(version);
   const base = await findManifest(files, inBranch, version - 1, bytesMax);
   const scheme = chooseScheme(base?.scheme, submission.namingScheme);
@@ -95,7 +98,7 @@ function requireBranchPath(branch: string | undefined): string {
   return path;
 }
 
-/** A version need not exist: it may be deleted, and a branch begins at the version that it forks from. */
+/** The version may be missing: it may have been deleted, and a branch begins at the version that it forks from. */
 async function findManifest(
   files: SubmissionFiles,
   inBranch: (path: string) => string,
@@ -119,8 +122,8 @@ function finalName(version: number, scheme: NamingScheme): string {
 }
 
 /**
- * The name of the staged file. A caller's path never becomes a path here: it must be the folder of versions that the
- * service itself knows, followed by a name of the form that Lance libraries give, which has no separators.
+ * The name of the staged file. A caller's path is never used as a path: it must be the folder of versions that the
+ * service knows, followed by a name in the format of Lance libraries, which contains no separators.
  */
 function readStagedName(location: TableLocation, below: string, { version, manifestPath: given }: Submission): string {
   const at = given.lastIndexOf('/');
@@ -143,7 +146,7 @@ function isStagedFor(name: string, final: string): boolean {
   return name.startsWith(`${final}-`) && /^[A-Za-z0-9-]{1,64}$/.test(name.slice(final.length + 1));
 }
 
-/** Clients send the path as their object store writes it, where some characters are escaped. */
+/** Clients send the path in the form of their object store, in which some characters are escaped. */
 function decode(path: string): string {
   try {
     return decodeURIComponent(path);
@@ -152,7 +155,7 @@ function decode(path: string): string {
   }
 }
 
-/** The folder of a table as an address, and as the path that object stores of clients have for it. */
+/** The folder of a table as an address, and as the path that clients' object stores use. */
 export function listUris(location: TableLocation): ReadonlySet<string> {
   const uri = locationUri(location);
   const path = uri.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*/, '');
@@ -175,7 +178,10 @@ async function readStaged(
   throw invalidInput(`The manifest has ${content.length} bytes, not ${manifestSize} as in manifest_size.`);
 }
 
-/** What the version before names was checked when it was committed. One that is not of the usual form proves nothing. */
+/**
+ * Files that the previous version names were checked when it was committed. A version in an unusual format proves
+ * nothing.
+ */
 function listKnown(base: Buffer, facts: ManifestFacts): readonly NamedFile[] {
   try {
     return checkManifest(base, facts);

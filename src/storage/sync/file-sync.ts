@@ -1,13 +1,13 @@
 import { closeSync, fsync, openSync } from 'node:fs';
 import { promisify } from 'node:util';
 
-/** Makes files durable. Tests pass in a disk that fails. */
+/** Makes files durable. Tests pass a disk that fails. */
 export interface FileSync {
-  /** Resolves when what is at the path, a file or a folder, survives a power loss. Nothing there is fine. */
+  /** Resolves when the file or folder at the path survives a power loss. A missing path is ignored. */
   sync(path: string): Promise<void>;
 }
 
-/** Only the sync runs in the thread pool: opening and closing there would cost more. */
+/** Only the sync runs in the thread pool, where opening and closing would cost more. */
 export const DISK: FileSync = {
   async sync(path) {
     const file = openIfThere(path);
@@ -22,7 +22,7 @@ export const DISK: FileSync = {
 
 const fsyncOf = promisify(fsync);
 
-/** A file that is gone again, such as one that was cleaned up meanwhile, has nothing to lose. */
+/** A file that was deleted meanwhile, for example by a cleanup, needs no sync. */
 function openIfThere(path: string): number | undefined {
   try {
     return openSync(path, 'r');
@@ -36,16 +36,16 @@ export function isMissing(error: unknown): boolean {
   return error instanceof Error && 'code' in error && (error.code === 'ENOENT' || error.code === 'ENOTDIR');
 }
 
-/** The process or the machine has too much open right now: says nothing about the disk, and passes. */
+/** Transient shortages of the process or the machine, which say nothing about the disk. */
 const SHORTAGES: ReadonlySet<unknown> = new Set(['EMFILE', 'ENFILE', 'ENOMEM', 'EAGAIN', 'EINTR']);
 
-/** An fsync that failed has lost data, whatever its code; any call before it has lost nothing. */
+/** A failed fsync has lost data, whatever its code; a failed call before it has lost nothing. */
 export function isShortage(error: unknown): boolean {
   if (!(error instanceof Error) || !('code' in error) || !('syscall' in error)) return false;
   return SHORTAGES.has(error.code) && error.syscall !== 'fsync';
 }
 
-/** Paths that a commit created or changed, and that are not known to be durable. */
+/** Paths that a commit created or changed, and that may not be durable yet. */
 export class DirtyPaths {
   readonly files = new Set<string>();
   readonly folders = new Set<string>();
@@ -56,10 +56,10 @@ export class DirtyPaths {
   }
 }
 
-/** As many as the thread pool of the process has threads. */
+/** The number of threads in the process's thread pool. */
 const AT_ONCE_MAX = 4;
 
-/** Files first: an entry in a folder is never durable before what it leads to. */
+/** Files first: a directory entry must not be durable before its file. */
 export async function syncPaths(disk: FileSync, { files, folders }: DirtyPaths): Promise<void> {
   await syncAll(disk, files);
   await syncAll(disk, folders);

@@ -5,24 +5,24 @@ import { basename, join } from 'node:path';
 import { setImmediate as nextTurn } from 'node:timers/promises';
 import { DirtyPaths, isMissing } from './file-sync.ts';
 
-/** Timestamps come from a clock that ticks coarsely, and may lag behind `Date.now()`. */
+/** Timestamps have a coarse resolution, and may lag behind `Date.now()`. */
 const MARGIN_MILLISECONDS = 2000;
 
-/** A file that is still being written has a temporary name: the engine's, or that of its storage layer. */
+/** Whether a file is still being written: it then has a temporary name of the engine or its storage layer. */
 export function isUnfinished(name: string): boolean {
   return /^\.tmp|#\d+$/.test(name);
 }
 
 /**
- * Not synced, because the engine does without them: it takes a transaction from the manifest, which holds it too, and
- * looks for the newest version itself when the hint is missing or wrong.
+ * Not synced, because the engine does not need them: manifests contain the transaction too, and the engine finds the
+ * newest version itself if the hint is missing or wrong.
  */
 export function isExpendable(folder: string, name: string): boolean {
   if (name === '_transactions') return true;
   return name === 'latest_version_hint.json' && basename(folder) === '_versions';
 }
 
-/** All that was created or changed in a folder, and below it, since a time; 0 = everything. */
+/** Everything in and below a folder that was created or changed since a time; 0 = everything. */
 export async function findChangedSince(folder: string, sinceMilliseconds: number): Promise<DirtyPaths> {
   const dirty = new DirtyPaths();
   const since = sinceMilliseconds - MARGIN_MILLISECONDS;
@@ -58,10 +58,10 @@ async function isChanged(path: string, since: number): Promise<boolean> {
   }
 }
 
-/** Other work of the process waits no longer for a part of a measurement. */
+/** How long a measurement may block other work of the process at a time. */
 const TURN_MILLISECONDS = 1;
 
-/** In bytes. Synchronous, in short turns: a trip through the thread pool costs ten times as much as a look at a file. */
+/** In bytes. Synchronous, in short turns: the thread pool costs ten times as much as checking a file. */
 export async function measureFolder(folder: string): Promise<number> {
   let bytes = 0;
   let turnEndsAt = performance.now() + TURN_MILLISECONDS;
@@ -85,7 +85,7 @@ function measureFile(path: string): number {
   }
 }
 
-/** The engine removes files that no version names, but not those that still have a temporary name. */
+/** The engine removes unreferenced files, but not those with a temporary name. */
 export async function sweepUnfinished(folder: string, olderThanMilliseconds: number): Promise<number> {
   const before = Date.now() - olderThanMilliseconds;
   let swept = 0;
@@ -100,7 +100,7 @@ export async function sweepUnfinished(folder: string, olderThanMilliseconds: num
   return swept;
 }
 
-/** All files below a folder, those of one folder at a time; what cannot be listed is left out. */
+/** All files below a folder, one folder at a time; skips what cannot be listed. */
 async function* walk(folder: string): AsyncGenerator<readonly string[]> {
   const entries = await readdir(folder, { withFileTypes: true }).catch(() => []);
   yield entries.filter((entry) => entry.isFile()).map(({ name }) => join(folder, name));

@@ -5,24 +5,24 @@ import { setImmediate as nextIteration } from 'node:timers/promises';
 import { DirtyPaths, isMissing } from './file-sync.ts';
 import { findChangedSince, isExpendable, isUnfinished, listFolder } from './folder-tree.ts';
 
-/** Folders of a table, or of a branch, that have many files and never new folders. */
+/** Folders of a table or branch that have many files and never new folders. */
 const LEAVES = new Set(['data', '_versions', '_deletions']);
 
 interface Watched {
   readonly watcher: FSWatcher;
   /** Dirty names since the last call of `take`. */
   readonly names: Set<string>;
-  /** Any event since then, also about names that are not synced. */
+  /** Whether there was any event since then, including those about names that are not synced. */
   hasEvents: boolean;
   stamp: string;
 }
 
-/** Folders of new indexes and branches are watched too; past this the watch begins again. */
+/** Folders of new indexes and branches are watched too; beyond this number, the watch starts again. */
 const WATCHED_FOLDERS_MAX = 200;
 
 /**
- * Collects the dirty paths of a table from kernel events. Listing the folders costs 30 ms at ten thousand versions; the
- * kernel has queued an event when the call that created the file returns.
+ * Collects the dirty paths of a table from kernel events. Listing the folders takes 30 ms at ten thousand versions; the
+ * kernel has queued an event by the time the call that created the file returns.
  */
 export class FolderWatch {
   readonly #watched = new Map<string, Watched>();
@@ -31,7 +31,7 @@ export class FolderWatch {
 
   private constructor() {}
 
-  /** `undefined` when there is no such folder, or where folders cannot be watched. */
+  /** `undefined` if there is no such folder, or folders cannot be watched. */
   static async open(root: string): Promise<FolderWatch | undefined> {
     if (process.platform !== 'linux') return undefined;
     const opened = new FolderWatch();
@@ -41,7 +41,7 @@ export class FolderWatch {
     return undefined;
   }
 
-  /** All that was created before has been taken. */
+  /** Everything created before this time has been taken. */
   get takenAt(): number {
     return this.#takenAt;
   }
@@ -60,7 +60,7 @@ export class FolderWatch {
     this.#watched.clear();
   }
 
-  /** What was created by calls that have returned; perhaps more. */
+  /** Includes everything created by calls that have returned, and possibly more. */
   async take(): Promise<DirtyPaths> {
     const since = this.#takenAt;
     this.#takenAt = Date.now();
@@ -76,7 +76,7 @@ export class FolderWatch {
     return found;
   }
 
-  /** Folders that have changed without an event: some file systems send none. */
+  /** Folders that changed without an event: some file systems send none. */
   #findSilent(): readonly string[] {
     const silent: string[] = [];
     for (const [folder, watched] of this.#watched) {
@@ -102,14 +102,17 @@ export class FolderWatch {
       found.folders.add(folder);
       if (!entry.isDirectory()) found.files.add(path);
       else if (!this.#watched.has(path)) {
-        // Watched before it is listed, so nothing is missed in between.
+        // Watch before listing, so that nothing is missed in between.
         await this.#watchAll(path);
         found.add(await findChangedSince(path, 0));
       }
     }
   }
 
-  /** Leaves are not listed: they may be long. A folder beside the manifests is a leaf, whatever a branch is called. */
+  /**
+   * Leaves are not listed, because they may be long. A folder next to the manifests is a leaf, whatever a branch is
+   * called.
+   */
   async #watchTree(folder: string): Promise<void> {
     this.#watch(folder);
     const folders = await listFolders(folder);
@@ -151,7 +154,7 @@ async function listFolders(folder: string): Promise<readonly string[]> {
   return entries.filter((entry) => entry.isDirectory() && !isExpendable(folder, entry.name)).map(({ name }) => name);
 }
 
-/** The event loop reads all queued events once per iteration; two iterations contain one whole read. */
+/** The event loop reads all queued events once per iteration; two iterations contain a complete read. */
 async function eventsRead(): Promise<void> {
   await nextIteration();
   await nextIteration();

@@ -5,23 +5,23 @@ import { DirtyPaths } from './file-sync.ts';
 import { findChangedSince } from './folder-tree.ts';
 import { FolderWatch } from './folder-watch.ts';
 
-/** The dirty paths of a table, and the syncs of them. */
+/** The dirty paths of a table, and its running syncs. */
 export interface SyncState {
   readonly folder: string;
   watch?: FolderWatch | undefined;
-  /** Unwatched since then: scan for what changed after it; 0 = full scan. Not set while the folder is watched. */
+  /** Not watched since then: scan for later changes; 0 = full scan. Not set while the folder is watched. */
   since?: number | undefined;
-  /** Taken from the watch, and not known to be durable: only a sync of them clears it. */
+  /** Taken from the watch, but possibly not durable: only a sync clears them. */
   dirty: DirtyPaths;
-  /** The last sync gave up for want of resources. */
+  /** The last sync gave up for lack of resources. */
   isOverdue: boolean;
   users: number;
   preparing?: Promise<void> | undefined;
-  /** One that is running may have looked before a commit; the next one will not. */
+  /** A running sync may have looked before a commit; the next one has not. */
   flushes?: SharedRuns<void>;
 }
 
-/** Before the write: from now on new files are noticed. */
+/** Call it before the write: from now on, new files are noticed. */
 export async function prepare(state: SyncState): Promise<void> {
   state.preparing ??= openWatch(state).finally(() => {
     state.preparing = undefined;
@@ -43,7 +43,7 @@ async function openWatch(state: SyncState): Promise<void> {
 /** What changed since the last call. */
 export async function takeDirtyPaths(state: SyncState): Promise<DirtyPaths> {
   const { watch, folder } = state;
-  // A watch that broke after the write began may have missed some of it.
+  // A watch that broke after the write began may have missed some changes.
   const since = state.since ?? (watch?.isBroken === true ? watch.takenAt : undefined);
   const takenAt = watch?.takenAt ?? since;
   state.since = watch?.isUsable === true ? undefined : Date.now();
@@ -51,11 +51,11 @@ export async function takeDirtyPaths(state: SyncState): Promise<DirtyPaths> {
     const dirty = (await watch?.take()) ?? new DirtyPaths();
     if (since === undefined) return dirty;
     dirty.add(await findChangedSince(folder, since));
-    // The folder of a new table has an entry above it.
+    // The parent folder has an entry for a new table.
     dirty.folders.add(dirname(folder));
     return dirty;
   } catch (error) {
-    // What the watch had collected is lost: the next sync scans for it.
+    // The events that the watch had collected are lost: the next sync scans for them.
     state.since = Math.min(since ?? Infinity, takenAt ?? Infinity);
     throw error;
   }

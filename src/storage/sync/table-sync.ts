@@ -10,13 +10,13 @@ import { prepare, takeDirtyPaths } from './sync-state.ts';
 import type { SyncState } from './sync-state.ts';
 
 export interface SyncSettings {
-  /** `full`: on disk before the reply. `os`: whenever the operating system writes it back. */
+  /** `full`: on disk before the reply. `os`: when the operating system writes it back. */
   readonly sync: 'full' | 'os';
   /** How many tables are watched for dirty paths at once. */
   readonly watchedTablesMax: number;
-  /** The disk that commits are synced to, unless a test brings its own. */
+  /** The disk that commits are synced to; tests may replace it. */
   readonly disk?: FileSync;
-  /** How long a sync is tried again while the process lacks file handles or memory. */
+  /** How long to retry a sync while the process lacks file handles or memory. */
   readonly shortageMilliseconds?: number;
 }
 
@@ -25,14 +25,14 @@ const SHORTAGE_MILLISECONDS = 3000;
 const NO_SYNC: SyncScope = { sync: async () => {}, end: () => {} };
 
 /**
- * Makes the commits of local tables durable. The engine itself syncs nothing. Concurrent writers of one table share a
- * sync: one that begins after a commit covers it and all before.
+ * Makes the commits of local tables durable; the engine itself syncs nothing. Concurrent writers of a table share a
+ * sync: one that begins after a commit covers it and all earlier ones.
  */
 export class TableSync {
   readonly #settings: Required<SyncSettings>;
-  /** By the folder of the table. */
+  /** By the table's folder. */
   readonly #tables = new Map<string, SyncState>();
-  /** Folders. After a failed sync the state of the disk is unknown; even a later sync that succeeds does not show it. */
+  /** Folders. After a failed sync the state of the disk is unknown, even if a later sync succeeds. */
   readonly #failed = new Set<string>();
   #syncCount = 0;
 
@@ -40,7 +40,7 @@ export class TableSync {
     this.#settings = { disk: DISK, shortageMilliseconds: SHORTAGE_MILLISECONDS, ...settings };
   }
 
-  /** Files and folders that were synced since the start. */
+  /** Files and folders synced since the start. */
   get syncCount(): number {
     return this.#syncCount;
   }
@@ -66,7 +66,7 @@ export class TableSync {
     await this.#attempt(folder, async () => this.#sync(await findChangedSince(folder, sinceMilliseconds)));
   }
 
-  /** Makes files durable that another program has written, and the folders that they are in, up to that of the table. */
+  /** Makes files durable that another program wrote, and their folders, up to that of the table. */
   async syncFiles(folder: string, files: readonly string[]): Promise<void> {
     if (this.#settings.sync === 'os') return;
     this.#refuseFailed(folder);
@@ -103,7 +103,7 @@ export class TableSync {
 
   #find(folder: string): SyncState {
     const state = this.#tables.get(folder) ?? { folder, dirty: new DirtyPaths(), isOverdue: false, users: 0 };
-    // Moved to the end: the order of the map is the order of use.
+    // Move to the end: the map is in order of last use.
     this.#tables.delete(folder);
     this.#tables.set(folder, state);
     return state;
@@ -124,7 +124,7 @@ export class TableSync {
     }
   }
 
-  /** Before a write, which has changed nothing when it is refused here. */
+  /** Called before a write: a refusal here has changed nothing. */
   async #flushOverdue(state: SyncState): Promise<void> {
     try {
       await this.#flush(state);
@@ -164,7 +164,7 @@ export class TableSync {
     await syncPaths({ sync }, paths);
   }
 
-  /** Tries again while resources are short. Any other failure makes the table read-only. */
+  /** Retries while resources are short. Any other failure makes the table read-only. */
   async #attempt(folder: string, sync: () => Promise<void>): Promise<void> {
     const giveUpAt = performance.now() + this.#settings.shortageMilliseconds;
     for (let pause = PAUSE_MILLISECONDS_MIN; ; pause = Math.min(2 * pause, PAUSE_MILLISECONDS_MAX)) {

@@ -8,7 +8,7 @@ import type { OptionReader } from './options.ts';
 import { requireText } from './xml.ts';
 
 /**
- * Where credentials come from, in the order of AWS's own tools: options and environment, the shared file, a web identity
+ * Finds credentials in the order of AWS's own tools: options and environment, the shared file, a web identity
  * (Kubernetes), the container, the machine.
  */
 export function findAwsCredentials(options: OptionReader): () => Promise<AwsCredentials> {
@@ -27,7 +27,7 @@ export function findAwsCredentials(options: OptionReader): () => Promise<AwsCred
   return keepFresh(fetchMachine);
 }
 
-/** `[name]`, then lines `key = value`. */
+/** Lines `key = value` after `[name]`. */
 function readProfile(file: string, profile: string): AwsCredentials {
   const lines = readTextFile(file)
     .split('\n')
@@ -84,7 +84,7 @@ async function fetchContainer(address: string, options: OptionReader): Promise<A
 
 const METADATA = 'http://169.254.169.254/latest';
 
-/** The second version of the metadata service of EC2. */
+/** Version 2 of the EC2 metadata service. */
 async function fetchMachine(): Promise<AwsCredentials> {
   const token = await fetchText(`${METADATA}/api/token`, {
     method: 'PUT',

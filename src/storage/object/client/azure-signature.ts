@@ -5,7 +5,7 @@ import type { OptionReader } from './options.ts';
 
 const API_VERSION = '2021-08-06';
 
-/** By the account's key, a shared access signature, a token, or an application of Entra, in this order. */
+/** Uses the first of: the account's key, a shared access signature, a token, an Entra application. */
 export function findAzureSign(options: OptionReader, account: string): Sign {
   const key = options.find(
     'azure_storage_account_key',
@@ -43,7 +43,7 @@ function findTokens(options: OptionReader): () => Promise<{ readonly token: stri
     const host = options.find('azure_storage_authority_host', 'azure_authority_host', 'authority_host') ?? LOGIN;
     const url = `${host.replace(/\/+$/, '')}/${tenant}/oauth2/v2.0/token`;
     return keepFresh(async () => {
-      // A platform writes the token of a workload anew before it expires.
+      // A platform renews the token file of a workload before it expires.
       const proof: Record<string, string> =
         secret === undefined
           ? { client_assertion_type: ASSERTION_TYPE, client_assertion: readTextFile(tokenFile ?? '') }

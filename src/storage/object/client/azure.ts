@@ -11,7 +11,7 @@ import { HttpStore, toCondition } from './http-store.ts';
 import type { OptionReader } from './options.ts';
 import { findElements, findText, requireText } from './xml.ts';
 
-/** Opens containers of Azure Blob Storage, with the options that the engine takes. */
+/** Opens containers of Azure Blob Storage, with the engine's options. */
 export function createAzure(
   options: OptionReader,
   settings: HttpSettings & Partial<Pick<ContainerSettings, 'pageKeysMax'>>,
@@ -45,7 +45,7 @@ interface ContainerSettings {
 const PAGE_KEYS = 5000;
 const CONCURRENT_MAX = 16;
 const BLOCKS_MAX = 50_000;
-/** Pauses of a copy that the store makes in the background, and their number: an hour. */
+/** Waits at most an hour for a copy that the store makes in the background. */
 const COPY_PAUSE_MILLISECONDS = 500;
 const COPY_PAUSES_MAX = 7200;
 
@@ -121,7 +121,7 @@ class AzureContainer extends HttpStore implements ObjectStore {
     );
   }
 
-  /** Azure removes blocks that were never committed itself, after a week. */
+  /** Azure removes uncommitted blocks by itself after a week. */
   async removeUnfinished(): Promise<number> {
     return 0;
   }

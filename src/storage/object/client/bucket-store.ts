@@ -10,17 +10,17 @@ import { HttpStore, toCondition } from './http-store.ts';
 import { copyInParts, uploadInParts } from './multipart.ts';
 import { escapeXml, findElements, findText, requireText } from './xml.ts';
 
-/** Where S3 and the XML interface of Google Cloud Storage, which follows it, differ. */
+/** The differences between S3 and Google Cloud Storage's XML API, which is modeled on it. */
 export interface Dialect {
-  /** Of headers, such as `x-amz-`. */
+  /** The prefix of headers, such as `x-amz-`. */
   readonly headerPrefix: string;
-  /** Makes a PUT fail with 412 when the object exists. */
+  /** Makes a PUT fail with 412 if the object exists. */
   readonly ifAbsent: Condition;
-  /** Of a reply: identifies this content of the object. */
+  /** The reply header that identifies this content of the object. */
   readonly identityHeader: string;
-  /** Of a request: makes it fail with 412 when the object has another identity. */
+  /** The request header that makes it fail with 412 if the object has another identity. */
   readonly conditionHeader: string;
-  /** Deletes up to a thousand objects with one request. */
+  /** Whether up to a thousand objects can be deleted with one request. */
   readonly hasBulkRemoval: boolean;
   /** Larger objects are copied in parts. */
   readonly copyBytesMax: number;
@@ -29,14 +29,14 @@ export interface Dialect {
 export interface BucketSettings {
   readonly name: string;
   readonly bucket: string;
-  /** The address of the bucket, without a slash at its end. */
+  /** The address of the bucket, without a trailing slash. */
   readonly url: string;
   readonly dialect: Dialect;
   readonly http: StoreHttp;
 }
 
 const PAGE_KEYS = 1000;
-/** Requests that one call sends at a time. */
+/** Concurrent requests per call. */
 const CONCURRENT_MAX = 16;
 
 /** A bucket of S3, of a compatible store, or of Google Cloud Storage. */
@@ -165,7 +165,7 @@ export class BucketStore extends HttpStore implements ObjectStore {
 
 const S3_NAMESPACE = 'http://s3.amazonaws.com/doc/2006-03-01/';
 
-/** Long copies and removals begin their reply, with status 200, before their outcome is known. */
+/** Long copies and removals start their reply, with status 200, before their outcome is known. */
 export function requireNoError(body: Buffer, what: string): void {
   const [error] = findElements(body.toString('utf8'), 'Error');
   if (error !== undefined) throw storeRefused(`${what} (${findText(error, 'Code') ?? 'no code'})`);

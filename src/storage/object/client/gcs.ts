@@ -34,7 +34,7 @@ interface ServiceAccount {
   readonly refresh_token?: string;
 }
 
-/** Opens buckets of Google Cloud Storage, with the options that the engine takes. */
+/** Opens buckets of Google Cloud Storage, with the engine's options. */
 export function createGcs(options: OptionReader, settings: HttpSettings): (bucket: string) => ObjectStore {
   const account = findAccount(options);
   const given = options.find('google_base_url', 'base_url') ?? account?.gcs_base_url;
@@ -70,7 +70,7 @@ function findTokens(options: OptionReader, account: ServiceAccount | undefined):
 const TOKEN_URL = 'https://oauth2.googleapis.com/token';
 const SCOPE = 'https://www.googleapis.com/auth/devstorage.read_write';
 
-/** A service account signs for itself: RFC 7523, section 2.1. */
+/** Signs with the key of a service account: RFC 7523, section 2.1. */
 async function fetchSigned({ client_email, private_key, private_key_id, token_uri = TOKEN_URL }: ServiceAccount) {
   if (client_email === undefined || private_key === undefined) {
     throw new Error('The service account has no client_email or private_key.');
@@ -85,7 +85,7 @@ async function fetchSigned({ client_email, private_key, private_key_id, token_ur
   return fetchToken(token_uri, { method: 'POST', body });
 }
 
-/** What `gcloud auth application-default login` leaves behind. */
+/** Uses the file that `gcloud auth application-default login` writes. */
 async function fetchRefreshed({ client_id = '', client_secret = '', refresh_token = '' }: ServiceAccount) {
   const body = new URLSearchParams({ grant_type: 'refresh_token', client_id, client_secret, refresh_token });
   return fetchToken(TOKEN_URL, { method: 'POST', body });

@@ -5,7 +5,7 @@ import { storeUnreachable } from '../object-store.ts';
 import type { Condition, FoundObject, ObjectPart } from '../object-store.ts';
 import type { StoreHttp, StoreReply, StoreRequest } from './http.ts';
 
-/** What one object is asked for, which is the same for all stores. */
+/** Operations on objects that are the same for all stores. */
 export abstract class HttpStore {
   readonly #http: StoreHttp;
 
@@ -16,9 +16,9 @@ export abstract class HttpStore {
   protected abstract url(key: string): string;
   /** Headers of a PUT of an object. */
   protected abstract readonly putHeaders: Readonly<Record<string, string>>;
-  /** Makes a PUT fail when the object exists. */
+  /** Makes a PUT fail if the object exists. */
   protected abstract readonly ifAbsent: Condition;
-  /** Makes a PUT or DELETE fail when the object is not the one that came with these headers. */
+  /** Makes a PUT or DELETE fail if the object has changed since it was read with these headers. */
   protected abstract ifUnchanged(headers: Headers): Condition;
   /** Headers of a DELETE of an object. */
   protected abstract readonly removeHeaders: Readonly<Record<string, string>>;
@@ -58,7 +58,7 @@ export abstract class HttpStore {
     else await passParts(content, content.bytes, async (body) => this.put(key, body));
   }
 
-  /** 409 and 412: the object exists. */
+  /** 409 and 412 mean that the object exists. */
   async putIfAbsent(key: string, content: Buffer): Promise<boolean> {
     const headers = { ...this.putHeaders, ...this.ifAbsent };
     const request = { method: 'PUT', url: this.url(key), headers, body: content } as const;
@@ -81,7 +81,7 @@ export abstract class HttpStore {
     return this.#sendIf(request, condition, async () => (await this.get(key)) === undefined);
   }
 
-  /** Whether the request was executed; throws when that is not known. */
+  /** Whether the request was executed; throws if that is unknown. */
   async #sendIf(request: StoreRequest, condition: Condition, isDone: () => Promise<boolean>): Promise<boolean> {
     const conditional = { ...request, headers: { ...request.headers, ...condition } };
     let reply: StoreReply;
@@ -105,17 +105,17 @@ export abstract class HttpStore {
 
 const CREATED: ReadonlySet<number> = new Set([200, 201]);
 const EXECUTED: ReadonlySet<number> = new Set([200, 201, 202, 204]);
-/** S3, for a condition that a request of this kind cannot have. */
+/** S3's status for a condition that this kind of request does not support. */
 const NOT_IMPLEMENTED = 501;
 
-/** None for a store that does not identify its objects. */
+/** Empty for a store that does not identify its objects. */
 export function toCondition(header: string, identity: string | null): Condition {
   return identity === null ? {} : { [header]: identity };
 }
 
 /**
- * Whether a conditional PUT created the object. When an attempt may have been executed without a reply, a refusal says
- * nothing: the object itself shows whose it is.
+ * Whether a conditional PUT created the object. If an earlier attempt may have been executed without a reply, a refusal
+ * proves nothing: the content shows whose object it is.
  */
 async function resolveCreated(
   put: () => Promise<StoreReply>,
@@ -127,19 +127,19 @@ async function resolveCreated(
     reply = await put();
   } catch (error) {
     const found = await read();
-    // Not there yet: the request may still be on its way.
+    // Not found yet: the request may still be on its way.
     if (found === undefined) throw error;
     return found.equals(content);
   }
   if (CREATED.has(reply.status)) return true;
   if (!reply.isRepeated) return false;
   const found = await read();
-  // S3 refuses a write with 409 while an earlier one of the same key, which may be ours, still runs.
+  // S3 refuses a write with 409 while an earlier one of the same key, possibly ours, is running.
   if (found === undefined) throw storeUnreachable(new Error('A request without a reply may still be executed.'));
   return found.equals(content);
 }
 
-/** Of a request with a range. Some stores answer one past the end with nothing instead of 416. */
+/** The reply to a range request. Some stores return an empty part for a range past the end instead of 416. */
 function toPart({ status, headers, body }: StoreReply): ObjectPart | undefined {
   if (status !== 206 || body.length === 0) return undefined;
   const [, size] = /\/(\d+)$/.exec(headers.get('content-range') ?? '') ?? [];

@@ -13,23 +13,23 @@ export interface StoreReply {
   readonly status: number;
   readonly headers: Headers;
   readonly body: Buffer;
-  /** An earlier attempt got no reply, or a faulty one: it may have been executed. */
+  /** An earlier attempt got no reply, or a faulty one, and may have been executed. */
   readonly isRepeated: boolean;
 }
 
-/** Gives the headers of a signed request. Called for each attempt: signatures and tokens expire. */
+/** Returns the headers of a signed request. Called for each attempt, because signatures and tokens expire. */
 export type Sign = (request: StoreRequest) => Promise<Readonly<Record<string, string>>>;
 
 export interface HttpSettings {
-  /** For one attempt, with its reply. */
+  /** For one attempt, including its reply. */
   readonly requestSeconds: number;
   readonly requestAttemptsMax: number;
 }
 
-/** Manifests of the largest tables; everything else that is read is smaller. */
+/** The manifests of the largest tables are up to this size; all other objects that are read are smaller. */
 const REPLY_BYTES_MAX = 256 * 2 ** 20;
 
-/** Signed requests to a store, tried again after transient faults. */
+/** Sends signed requests to a store, and retries them after transient faults. */
 export class StoreHttp {
   readonly #sign: Sign;
   readonly #settings: HttpSettings;
@@ -39,7 +39,7 @@ export class StoreHttp {
     this.#settings = settings;
   }
 
-  /** A reply whose status is expected; any other is thrown. */
+  /** Returns a reply with an expected status; throws for any other. */
   async send(request: StoreRequest, expected: readonly number[]): Promise<StoreReply> {
     const { requestAttemptsMax } = this.#settings;
     let fault: unknown;
@@ -64,7 +64,7 @@ export class StoreHttp {
       method: request.method,
       headers: { ...headers },
       body: request.body ?? null,
-      // A signature is good for one address only.
+      // A signature is valid for one address only.
       redirect: 'manual',
       signal: AbortSignal.timeout(this.#settings.requestSeconds * 1000),
     });
@@ -84,12 +84,14 @@ async function readBody(response: Response): Promise<Buffer> {
   return Buffer.concat(chunks);
 }
 
-/** 409: S3 and Azure when two conditional writes of one key overlap. Callers that expect it do not get here. */
+/** 409: S3 and Azure, if two conditional writes of one key overlap. Callers that expect 409 do not get here. */
 function isTransient(status: number): boolean {
   return status >= 500 || status === 429 || status === 408 || status === 409;
 }
 
-/** `fetch` reports the network as a TypeError, a broken body as one or with a code, and a timeout by name. */
+/**
+ * `fetch` reports network faults as a TypeError, a broken body as a TypeError or with a code, and a timeout by name.
+ */
 function isNetworkFault(error: unknown): boolean {
   if (!(error instanceof Error)) return false;
   return error instanceof TypeError || error.name === 'TimeoutError' || 'code' in error;
@@ -98,7 +100,7 @@ function isNetworkFault(error: unknown): boolean {
 const PAUSE_MILLISECONDS_MIN = 50;
 const PAUSE_MILLISECONDS_MAX = 2000;
 
-/** Half of it by chance: clients that failed together do not come back together. */
+/** Half of the pause is random, so that clients that failed together do not retry together. */
 function choosePause(attempt: number): number {
   const pause = Math.min(PAUSE_MILLISECONDS_MAX, PAUSE_MILLISECONDS_MIN * 2 ** attempt);
   return pause * (0.5 + Math.random() / 2);
@@ -109,12 +111,12 @@ function describe({ status, body }: StoreReply): string {
   return `status ${status}${code === undefined ? '' : ` (${code})`}`;
 }
 
-/** For the log: without the query, which may be a credential. */
+/** For the log: without the query, which may contain a credential. */
 function pathOf({ url }: StoreRequest): string {
   return url.split('?')[0] ?? '';
 }
 
-/** As signatures want it: everything but unreserved characters is escaped (RFC 3986, section 2.3). */
+/** As signatures require, escapes everything but unreserved characters (RFC 3986, section 2.3). */
 export function encodeUri(text: string): string {
   return encodeURIComponent(text).replace(/[!'()*]/g, (char) => `%${char.charCodeAt(0).toString(16).toUpperCase()}`);
 }
@@ -123,7 +125,7 @@ export function encodeKey(key: string): string {
   return key.split('/').map(encodeUri).join('/');
 }
 
-/** In the order in which signatures want the parameters. */
+/** In the parameter order that signatures require. */
 export function encodeQuery(parameters: Readonly<Record<string, string>>): string {
   const pairs = Object.entries(parameters).map(([name, value]) => `${encodeUri(name)}=${encodeUri(value)}`);
   return pairs.length === 0 ? '' : `?${pairs.toSorted().join('&')}`;

@@ -21,7 +21,7 @@ interface CopyParts {
 const CONCURRENT_MAX = 8;
 const PARTS_MAX = 10_000;
 
-/** Copies an object that is too large for one request: S3 copies 5 GiB at most. */
+/** Copies an object that is too large for one request: S3 copies at most 5 GiB. */
 export async function copyInParts(object: NewObject, { source, bytes, headerPrefix, partBytes }: CopyParts) {
   await write(object, async (urlOf) =>
     mapAll(pLimit(CONCURRENT_MAX), startsOf(bytes, partBytes), async (start, index) => {
@@ -47,7 +47,7 @@ export async function uploadInParts(object: NewObject, content: PartedContent, p
   );
 }
 
-/** Gives the tags of all parts, in order. */
+/** Returns the tags of all parts, in order. */
 type PutParts = (urlOf: (index: number) => string) => Promise<readonly string[]>;
 
 async function write({ send, url }: NewObject, putParts: PutParts): Promise<void> {

@@ -1,13 +1,13 @@
 import { readFileSync } from 'node:fs';
 import { storeMisconfigured } from '../object-store.ts';
 
-/** The storage options of the engine, and the variables from which it takes what they leave out. */
+/** The engine's storage options, and the environment variables that it falls back to. */
 export interface StoreOptions {
   readonly options: Readonly<Record<string, string>>;
   readonly environment: Readonly<Record<string, string | undefined>>;
 }
 
-/** Finds options by any of their names, as the engine does: the options first, then the environment. */
+/** Finds options by any of their names, like the engine: first in the options, then in the environment. */
 export class OptionReader {
   readonly #sources: readonly ReadonlyMap<string, string>[];
 
@@ -29,7 +29,7 @@ export class OptionReader {
     return ['true', '1', 'yes', 'on', 'y'].includes(this.find(...names)?.toLowerCase() ?? '');
   }
 
-  /** Without a slash at its end. Plain HTTP must be allowed explicitly, as for the engine. */
+  /** Without a trailing slash. Plain HTTP must be allowed explicitly, as for the engine. */
   readEndpoint(endpoint: string, allowsHttp: boolean, name = 'The endpoint in the storage options'): string {
     const trimmed = endpoint.replace(/\/+$/, '');
     if (!URL.canParse(trimmed)) {
@@ -49,7 +49,7 @@ function toLowerCaseNames(source: StoreOptions['environment']): ReadonlyMap<stri
   return found;
 }
 
-/** Something that expires, fetched again shortly before it does. Concurrent callers share a fetch. */
+/** Caches something that expires, and fetches it again shortly before. Concurrent callers share a fetch. */
 export function keepFresh<Value extends { readonly expiresAtMilliseconds?: number }>(
   fetchNew: () => Promise<Value>,
 ): () => Promise<Value> {
@@ -73,14 +73,14 @@ export function keepFresh<Value extends { readonly expiresAtMilliseconds?: numbe
 
 const EARLY_MILLISECONDS = 5 * 60_000;
 
-/** Of credentials that a platform puts into files. */
+/** Reads a credential that a platform stores in a file. */
 export function readTextFile(path: string): string {
   return readFileSync(path, 'utf8').trim();
 }
 
 const TOKEN_SECONDS = 10;
 
-/** From a token endpoint, or a service for metadata of the machine. */
+/** Fetches from a token endpoint, or from a metadata service of the machine. */
 export async function fetchText(url: string, init: RequestInit = {}): Promise<string> {
   const response = await fetch(url, { ...init, signal: AbortSignal.timeout(TOKEN_SECONDS * 1000) });
   const text = await response.text();

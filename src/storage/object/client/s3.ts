@@ -20,22 +20,22 @@ const DIALECT: Dialect = {
   copyBytesMax: 5 * GiB,
 };
 
-/** For compatible stores, which seldom have any. */
+/** For compatible stores, most of which have no regions. */
 const DEFAULT_REGION = 'us-east-1';
 
-/** How S3 or a compatible store is reached. */
+/** How to reach S3 or a compatible store. */
 export interface S3Connection {
   readonly region: string;
-  /** `undefined`: that of AWS for the region. */
+  /** `undefined` for the AWS endpoint of the region. */
   readonly endpoint: string | undefined;
   readonly allowsHttp: boolean;
-  /** The bucket is part of the host name. */
+  /** Whether the bucket is part of the host name. */
   readonly isVirtual: boolean;
-  /** `undefined`: requests are not signed. */
+  /** `undefined` if requests are not signed. */
   readonly credentials: (() => Promise<AwsCredentials>) | undefined;
 }
 
-/** From the options that the engine takes. */
+/** Reads the engine's options. */
 export function readS3Connection(options: OptionReader): S3Connection {
   const region = options.find('aws_region', 'region') ?? options.find('aws_default_region', 'default_region');
   const isVirtual = options.isTrue('aws_virtual_hosted_style_request', 'virtual_hosted_style_request');
@@ -50,7 +50,7 @@ export function readS3Connection(options: OptionReader): S3Connection {
   return { region: region ?? DEFAULT_REGION, endpoint, allowsHttp, isVirtual, credentials };
 }
 
-/** Opens buckets of S3 or a compatible store, with the options that the engine takes. */
+/** Opens buckets of S3 or a compatible store, with the engine's options. */
 export function createS3(
   options: OptionReader,
   settings: HttpSettings & Partial<Pick<Dialect, 'copyBytesMax'>>,
@@ -65,7 +65,7 @@ export function createS3(
     return signAws(request, await credentials(), { region, now: new Date() });
   };
   const toUrl = (bucket: string): string => {
-    // With its own host for each bucket, an endpoint is that of the bucket, as for the engine.
+    // With a host for each bucket, an endpoint is that of the bucket, as for the engine.
     if (endpoint !== undefined) return isVirtual ? endpoint : `${endpoint}/${bucket}`;
     const host = `s3.${region}.amazonaws.com`;
     return isVirtual ? `https://${bucket}.${host}` : `https://${host}/${bucket}`;

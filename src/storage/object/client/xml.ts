@@ -1,6 +1,6 @@
 /** Reads the replies of stores: elements without attributes that matter, and without mixed content. */
 
-/** The contents of all elements of a name, which do not contain others of the same name. */
+/** The contents of all elements with this name, which must not be nested in each other. */
 export function findElements(xml: string, name: string): readonly string[] {
   const pattern = new RegExp(`<${name}(?:\\s[^>]*)?>([\\s\\S]*?)</${name}>`, 'g');
   return Array.from(xml.matchAll(pattern), ([, content = '']) => content);

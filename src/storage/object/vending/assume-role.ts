@@ -8,7 +8,7 @@ import { findText, requireText } from '../client/xml.ts';
 export interface StsConnection {
   readonly endpoint: string;
   readonly region: string;
-  /** The server's own. */
+  /** The server's own credentials. */
   readonly credentials: () => Promise<AwsCredentials>;
 }
 
@@ -39,7 +39,7 @@ export function createAssumeRole({ endpoint, region, credentials }: StsConnectio
   };
 }
 
-/** STS refuses with 400 and 403; compatible stores without it with 404 or 405. */
+/** STS refuses with 400 or 403; compatible stores without STS with 404 or 405. */
 const ANSWERED = [200, 400, 403, 404, 405];
 
 async function send(http: StoreHttp, endpoint: string, session: RoleSession): Promise<StoreReply> {
@@ -66,7 +66,7 @@ function readCredentials(reply: string): SessionCredentials {
   return {
     accessKeyId: requireText(reply, 'AccessKeyId'),
     secretAccessKey: requireText(reply, 'SecretAccessKey'),
-    // Credentials without a token are those of a user: they would not expire.
+    // Credentials without a token belong to a user, and would not expire.
     sessionToken: requireText(reply, 'SessionToken'),
     expiresAtMilliseconds,
   };
@@ -75,7 +75,7 @@ function readCredentials(reply: string): SessionCredentials {
 const REASON_CHARACTERS_MAX = 1000;
 const BUSY_CODES = ['Throttling', 'ThrottlingException', 'RequestLimitExceeded', 'SlowDown'];
 
-/** What STS says is for the log: it names roles and accounts. */
+/** The reply of STS is for the log only: it names roles and accounts. */
 function toRefusal({ status, body }: StoreReply): ServiceError {
   const text = body.toString('utf8');
   const code = findText(text, 'Code') ?? 'no code';

@@ -23,7 +23,7 @@ export interface VendingSettings extends StoreOptions, HttpSettings {
 
 export interface VendRequest {
   readonly location: TableLocation;
-  /** Of the database; the location must be below it. */
+  /** The root of the database; the location must be below it. */
   readonly root: string;
   readonly access: TableAccess;
   readonly callerId: string;
@@ -40,7 +40,7 @@ interface Issuer {
   readonly assumeRole: ReturnType<typeof createAssumeRole>;
 }
 
-/** Short-lived credentials that reach the files of one table, and nothing else. */
+/** Issues short-lived credentials that only reach the files of one table. */
 export class CredentialVending {
   readonly #settings: VendingSettings;
   #issuer: Issuer | undefined;
@@ -89,7 +89,7 @@ function toStsConnection(connection: S3Connection, settings: VendingSettings): S
   return { endpoint, region, credentials };
 }
 
-/** Compatible stores, such as MinIO, have STS at the address of the store. */
+/** Compatible stores, such as MinIO, have STS at the store's address. */
 function findStsEndpoint({ region, endpoint, isVirtual, allowsHttp }: S3Connection, settings: VendingSettings): string {
   const options = new OptionReader(settings);
   const given = settings.endpoint ?? options.find('aws_endpoint_url_sts');
@@ -107,10 +107,12 @@ function partitionOf(role: string | undefined): string {
   return role?.split(':')[1] ?? 'aws';
 }
 
-/** Without `*`, `?`, `$` and `{`, which have a meaning in policies, and what an address or JSON would encode. */
+/**
+ * Excludes `*`, `?`, `$` and `{`, which are special in policies, and characters that an address or JSON would encode.
+ */
 const SEGMENT = /^[A-Za-z0-9_.=@+,~-]+$/;
 
-/** The directory of the table. Refuses one that a policy cannot name exactly, or that is not below the root. */
+/** The directory of the table. Refuses one that a policy cannot express exactly, or that is not below the root. */
 function requireScope(location: TableLocation, root: string): { readonly bucket: string; readonly path: string } {
   const uri = locationUri(location);
   const { bucket, path } = parseAddress(uri);

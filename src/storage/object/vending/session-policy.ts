@@ -11,10 +11,10 @@ import { manifestName } from '../../format/manifest.ts';
 export type TableAccess = 'read' | 'create' | 'stage';
 
 interface PolicyScope {
-  /** Of the names of resources: `aws`, or that of another group of regions. */
+  /** The partition in resource names: `aws`, or that of another group of regions. */
   readonly partition: string;
   readonly bucket: string;
-  /** The directory of the table, without slashes at its ends. */
+  /** The directory of the table, without leading or trailing slashes. */
   readonly path: string;
 }
 
@@ -23,12 +23,12 @@ type Statement = Readonly<Record<'Effect' | 'Action', string>> & {
   readonly Condition?: Readonly<Record<string, Readonly<Record<string, string>>>>;
 };
 
-/** A bound of STS for the plain text of a policy. */
+/** The limit of STS for the plain text of a policy. */
 const POLICY_CHARACTERS_MAX = 2048;
 
-/** The session policy: credentials never allow more than it, whatever their role may do. */
+/** The session policy: credentials never allow more, whatever their role allows. */
 export function toSessionPolicy({ partition, bucket, path }: PolicyScope, access: TableAccess): string {
-  // With the slash: the policy for `orders` must not match `orders2`.
+  // With a trailing slash, so that the policy for `orders` does not match `orders2`.
   const folder = `arn:${partition}:s3:::${bucket}/${path}/`;
   const statements: readonly Statement[] = [
     { Effect: 'Allow', Action: 's3:GetObject', Resource: `${folder}*` },
@@ -57,7 +57,7 @@ const WRITES: Readonly<Record<TableAccess, (folder: string) => readonly Statemen
       Action: 's3:PutObject',
       // One name only: a second one for the same version could replace a manifest that was checked.
       Resource: `${folder}${VERSIONS}/${manifestName(1)}`,
-      // Only with If-None-Match, so once.
+      // Only with If-None-Match, so it can be written only once.
       Condition: { Null: { 's3:if-none-match': 'false' } },
     },
   ],
@@ -67,7 +67,7 @@ const WRITES: Readonly<Record<TableAccess, (folder: string) => readonly Statemen
       Action: 's3:PutObject',
       Resource: [...DATA_FOLDERS.map((name) => `${folder}${name}/*`), `${folder}${VERSIONS}/*.manifest-*`],
     },
-    // Lance reads every name with this ending as a version, also `7.manifest-x.manifest`.
+    // Lance treats every name with this ending as a version, even `7.manifest-x.manifest`.
     { Effect: 'Deny', Action: 's3:PutObject', Resource: `${folder}${VERSIONS}/*.manifest` },
   ],
 };
