@@ -42,7 +42,7 @@ export interface HttpDependencies extends InvokeDependencies, SendDependencies, 
   readonly services: InvokeDependencies['services'];
   readonly authenticator: Authenticator;
   readonly refusalCache: RefusalCache;
-  /** Absent where one node serves. */
+  /** Absent on a single node. */
   readonly forwarder: Forwarder | undefined;
 }
 
@@ -53,7 +53,7 @@ interface RoutedRequest {
   readonly params: Input['params'];
 }
 
-/** The pipeline of a request: execute the operation, then send its reply, or the refusal. */
+/** The pipeline of a request: execute the operation, then send its reply or the refusal. */
 export async function handleRequest(routed: RoutedRequest, http: HttpDependencies): Promise<void> {
   const { context } = routed;
   const isRead = toWorkClass(routed.operation) === 'read';
@@ -68,7 +68,7 @@ export async function handleRequest(routed: RoutedRequest, http: HttpDependencie
     reply = toErrorReply(failure, context, http.forwarder?.headersFor(failure, context.message));
   }
   if (isStreamed(reply)) {
-    // A slow client must not keep the slot from other requests.
+    // A slow client must not block the slot.
     context.slot?.();
     if (reply.isLive === true) context.releaseHeld();
     const outcome = await sendStream(context, reply, http);
@@ -81,8 +81,8 @@ export async function handleRequest(routed: RoutedRequest, http: HttpDependencie
 }
 
 /**
- * A write like one that was forwarded is forwarded without a query of the catalog: its owner looks everything up. If that
- * leads nowhere, what this node remembers may be outdated, and the request is executed anew.
+ * Forwards a write without catalog queries if the last one to this address was forwarded: the owner looks everything
+ * up. If that fails, the cached lookups of this node may be outdated, and the request is executed again.
  */
 async function executeOrForward(routed: RoutedRequest, http: HttpDependencies): Promise<Reply> {
   const { context, operation } = routed;
@@ -103,7 +103,7 @@ function mayBeOutdated(error: unknown): boolean {
   return error instanceof NotSent || (error instanceof ServiceError && OUTDATED_REFUSALS.has(error.kind));
 }
 
-/** Those that follow from lookups. No unknown credential does: none is remembered. */
+/** Refusals that depend on lookups. Unknown credentials are not among them, because they are not cached. */
 const OUTDATED_REFUSALS: ReadonlySet<ServiceError['kind']> = new Set([
   'DatabaseNotFound',
   'NamespaceNotFound',
@@ -112,8 +112,8 @@ const OUTDATED_REFUSALS: ReadonlySet<ServiceError['kind']> = new Set([
 ]);
 
 /**
- * The stages of a request. Each costs little until the next has passed: no body is read for an unknown caller, no Arrow body
- * for one without permission, and under overload no JSON body either. A slow sender of JSON holds no slot.
+ * The stages of a request. Each does little work until the next has passed: no body is read for an unknown caller, no
+ * Arrow body without permission, and under overload no JSON body either. A slow sender of JSON holds no slot.
  */
 async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<Reply> {
   const { context, operation, params } = routed;
@@ -123,9 +123,9 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
   const { caller, credentials, raw } = await authenticate(routed, http);
   context.caller = caller.id;
   const work = toWorkClass(operation);
-  // The node that has forwarded the request has checked and counted it.
+  // The forwarding node has already checked and counted the request.
   const isCounted = http.forwarder?.isForwarded(message) !== true;
-  // A page has no credential of its reader's, but needs none here.
+  // A web page sends no credential of its reader, but without authentication it needs none.
   if (caller.kind === 'anonymous' && isCounted) requireOwnPage(message, http);
   if (isCounted) context.holdUntilEnd(enterCaller(caller, work, context, http));
   const readsJson = isJsonRead(operation, message);
@@ -175,7 +175,7 @@ async function execute(routed: RoutedRequest, http: HttpDependencies): Promise<R
   return invoke(operation, caller, { ...input, ...arrowBody(context, isHashed, http) }, http);
 }
 
-/** The rate of a request of this process is counted with the request that it belongs to. */
+/** The rate of an internal request is counted with the request that it belongs to. */
 function enterCaller(caller: Caller, work: WorkClass, { message, response }: RequestContext, http: HttpDependencies) {
   const { quotas } = http.load;
   return isLocal(message) ? quotas.enterSlot(caller, work, response) : quotas.enterCaller(caller, work, response);
@@ -199,7 +199,7 @@ function forwarding({ context, operation }: RoutedRequest, { forwarder }: HttpDe
   return async (table) => forwarder.forward(context, table, body);
 }
 
-/** Refuses before any further work what admission control would refuse anyway. */
+/** Refuses early what admission control would refuse anyway. */
 function shedLoad(
   { context, operation }: RoutedRequest,
   admissionRequest: AdmissionRequest,
@@ -212,7 +212,7 @@ function shedLoad(
 }
 
 /**
- * The LanceDB client keeps the address of a table that it renamed for as long as it keeps the table open. When it opens a
+ * The LanceDB client keeps using the address of a table that it renamed while it keeps the table open. When it opens a
  * table by name, it sends no body.
  */
 function followsRename({ context, operation: { followsRename: rule } }: RoutedRequest): boolean {
@@ -228,7 +228,7 @@ function isJsonRead(operation: Operation, { method }: IncomingMessage): boolean 
 interface Authenticated {
   readonly caller: Caller;
   readonly credentials: Credentials;
-  /** The body, if the credential was looked for in it. */
+  /** The body, if it was searched for a credential. */
   readonly raw?: Record<string, unknown>;
 }
 
@@ -239,20 +239,20 @@ async function authenticate(routed: RoutedRequest, http: HttpDependencies): Prom
   if (hasCredential(credentials) || !isJsonRead(operation, context.message)) {
     return { caller: await authenticator.authenticate(credentials), credentials };
   }
-  // An unknown caller must not make the service buffer a large body in search of a credential.
+  // An unknown caller must not make the service buffer a large body to find a credential.
   const bytesMax = Math.min(limits.http.jsonBytesMax, limits.http.unauthenticatedJsonBytesMax);
   try {
     const raw = await readBody(routed, bytesMax, http);
     const identity = readIdentity(raw);
     return { caller: await authenticator.authenticate(identity), credentials: identity, raw };
   } catch (error) {
-    // Faults in a body are for known callers; others learn of the missing credential first.
+    // Faults in a body are reported to known callers only; others first learn about the missing credential.
     if (isMalformed(error)) await authenticator.authenticate(credentials);
     throw error;
   }
 }
 
-/** In a separate catalog request: lookups of the current one see the catalog as it was when it began. */
+/** Runs in a separate catalog request: lookups of the current one see the catalog as of its start. */
 async function reauthenticate(
   credentials: Credentials,
   { authenticator, services }: HttpDependencies,
@@ -262,7 +262,7 @@ async function reauthenticate(
   return inRequest === undefined ? run() : inRequest(run);
 }
 
-/** Not a body that is too large: the credential may be in the part that was not read. */
+/** Excludes a body that is too large: the credential may be in the part that was not read. */
 function isMalformed(error: unknown): boolean {
   return error instanceof ServiceError && (error.kind === 'InvalidInput' || error.kind === 'UnsupportedMediaType');
 }

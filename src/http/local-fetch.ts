@@ -4,11 +4,11 @@ import { Socket } from 'node:net';
 import { finished } from 'node:stream';
 import type { Readable } from 'node:stream';
 
-/** What a request of this process takes over from the one that it belongs to, unless it says otherwise itself. */
+/** Headers that an internal request inherits from the request that it belongs to, unless it sets them. */
 const INHERITED = ['host', 'traceparent', 'tracestate', 'x-service-database', 'x-lancedb-database'];
 
 /**
- * `fetch` for front ends inside of this process: requests run through the whole pipeline, with authentication, admission
+ * `fetch` for front ends inside this process: requests run through the whole pipeline, with authentication, admission
  * control, quotas, forwarding and telemetry, as if they had come over the network.
  */
 export function createLocalFetch(
@@ -32,7 +32,7 @@ export function createLocalFetch(
       ...(init.signal === undefined || init.signal === null ? {} : { signal: init.signal }),
     });
     const stream = reply.stream();
-    // Without a connection, nothing else tells the response that its reader has left.
+    // There is no connection, so nothing else tells the response that its reader has left.
     finished(stream, () => void reply.raw.res.destroy());
     const sent = Object.entries(reply.headers).map(([name, value]): [string, string] => [name, String(value)]);
     const hasBody = ![204, 304].includes(reply.statusCode);
@@ -40,7 +40,7 @@ export function createLocalFetch(
   };
 }
 
-/** Whether a front end inside of this process has sent the request: there is no connection then. */
+/** Whether a front end inside this process sent the request, without a connection. */
 export function isLocal({ socket }: IncomingMessage): boolean {
   return !(socket instanceof Socket);
 }
@@ -56,7 +56,7 @@ function toBuffer(body: unknown): Buffer {
   throw new TypeError('The body of a request within this process must be text or bytes.');
 }
 
-/** In place of `Readable.toWeb`, which throws where it cannot be caught when a reader leaves while pieces arrive. */
+/** Replaces `Readable.toWeb`, which throws uncatchably if a reader leaves while data arrives. */
 function toWebStream(stream: Readable): ReadableStream<Uint8Array> {
   const pieces = stream[Symbol.asyncIterator]();
   return new ReadableStream({

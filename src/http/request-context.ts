@@ -9,11 +9,11 @@ import { chooseDialect } from './dialects.ts';
 import { arrivedLength } from './request/body.ts';
 
 interface RequestContextOptions extends Pick<RequestContext, 'message' | 'response' | 'requestId'> {
-  /** Absent when no route matched. */
+  /** Absent if no route matched. */
   readonly operation?: Pick<Operation, 'id' | 'path'>;
   /** On the clock of `performance.now`. */
   readonly startedAt?: number;
-  /** Chosen by the request's headers when absent. */
+  /** Derived from the request's headers if absent. */
   readonly dialect?: Dialect;
 }
 
@@ -36,24 +36,24 @@ interface ContextDependencies {
 export class RequestContext {
   readonly message: IncomingMessage;
   readonly response: ServerResponse;
-  /** Of the address, without its query. */
+  /** The path of the address, without its query. */
   readonly path: string;
   readonly dialect: Dialect;
-  /** From the header, or from the body's context once that is read. */
+  /** From the header, or from the body's context once that was read. */
   requestId: string;
   caller: string | undefined;
   database: string | undefined;
-  /** Read from the body; `undefined` before it is read. */
+  /** Set when the body is read. */
   bytesIn: number | undefined;
-  /** Of a JSON request that may be forwarded to another node. */
+  /** The body of a JSON request that may be forwarded to another node. */
   body: Uint8Array = NO_BYTES;
-  /** The body, once it is read. */
+  /** The parsed body, once it was read. */
   json: Record<string, unknown> | undefined;
-  /** Lookups may be outdated: they only serve to find the node that the request is forwarded to. */
+  /** Lookups may be outdated: they only serve to find the node to forward the request to. */
   isFromMemory = false;
   /** Another node may have applied the request. */
   isSent = false;
-  /** Until the reply is decided, or streamed. */
+  /** Held until the reply is decided, or streamed. */
   slot: ReleaseSlot | undefined;
 
   readonly #options: RequestContextOptions;
@@ -81,23 +81,23 @@ export class RequestContext {
     this.bytesIn = (this.bytesIn ?? 0) + piece.length;
   };
 
-  /** The memory of the request's body; all of it comes from one budget. Callers who are not known yet count as one. */
+  /** The memory of the request's body, from a single budget. Callers that are not known yet count as one. */
   lease(budget: MemoryBudget): MemoryLease {
     return (this.#lease ??= budget.lease(this.caller ?? '', this.signal));
   }
 
-  /** Released when the request has ended, also if its reply is streamed. */
+  /** Released when the request has ended, even if its reply is streamed. */
   holdUntilEnd(release: ReleaseSlot | undefined): void {
     if (release !== undefined) (this.#held ??= []).push(release);
   }
 
-  /** A reply without an end must not keep others of its caller waiting. */
+  /** A reply without an end must not block other requests of its caller. */
   releaseHeld(): void {
     for (const release of this.#held ?? []) release();
     this.#held = undefined;
   }
 
-  /** Before the request is executed anew. */
+  /** Call it before the request is executed again. */
   restart(): void {
     this.slot?.();
     this.slot = undefined;
@@ -105,7 +105,7 @@ export class RequestContext {
     this.isFromMemory = false;
   }
 
-  /** Fires when the client disconnects before its reply is sent. Created on demand: most requests need none. */
+  /** Fires if the client disconnects before its reply is sent. Created on demand: most requests need none. */
   readonly signal = (): AbortSignal => {
     const { response } = this;
     if (this.#disconnected === undefined) {
@@ -134,7 +134,7 @@ export class RequestContext {
       operation: operation?.id,
       method: message.method ?? '',
       dialect: this.dialect,
-      // Not the address, which may contain what must not be logged.
+      // Not the address, which may contain sensitive data.
       route: operation?.path,
       status,
       milliseconds: performance.now() - this.startedAt,

@@ -29,7 +29,7 @@ export interface RouteSettings extends TokenRouteSettings, McpRouteSettings {
 export function addRoutes(server: FastifyInstance, settings: RouteSettings): void {
   const prefixes = [...new Set(['', settings.basePath])];
   server.removeAllContentTypeParsers();
-  // Bodies are read by the request pipeline, after authentication.
+  // The request pipeline reads bodies, after authentication.
   server.addContentTypeParser('*', (_request, _payload, done) => done(null));
   // No route takes it, but without a Content-Type Fastify would refuse it before the search for a route.
   server.addHttpMethod('QUERY', { hasBody: false, overrideExisting: true });
@@ -54,7 +54,7 @@ export function addRoutes(server: FastifyInstance, settings: RouteSettings): voi
   mountMcp(server, settings);
 }
 
-/** One operation is one route; the router ignores a slash at the end. */
+/** One operation is one route; the router ignores a trailing slash. */
 function mount(server: FastifyInstance, operation: Operation, settings: RouteSettings): void {
   const { basePath, tracer } = settings;
   const { inRequest } = settings.services.catalog;
@@ -80,14 +80,14 @@ function checkHead({ raw }: FastifyRequest, { limits }: RouteSettings): void {
   if (raw.httpVersion === '1.1' && raw.headers.host === undefined) {
     throw invalidInput('The request has no Host header.');
   }
-  // Node counts up to 2000 headers and drops the rest silently.
+  // Node parses up to 2000 headers and drops the rest silently.
   if (raw.rawHeaders.length > 2 * headersMax) {
     throw new ServiceError('HeadersTooLarge', `The request has more than ${headersMax} headers.`);
   }
   refuseOtherAuthority(raw);
 }
 
-/** The host of an absolute address takes precedence over the header (RFC 9112, 3.2.2): two that differ are an attack. */
+/** The host of an absolute address takes precedence over the header (RFC 9112, 3.2.2); a mismatch is an attack. */
 function refuseOtherAuthority({ url = '', headers }: FastifyRequest['raw']): void {
   if (url.startsWith('/')) return;
   const authority = /^https?:\/\/([^/?#]*)/i.exec(url)?.[1];
@@ -120,7 +120,7 @@ interface Route {
   readonly pattern: string;
 }
 
-/** 404, or 405 with `Allow` (RFC 9110) when the address exists for other methods. */
+/** 404, or 405 with `Allow` (RFC 9110) if the address exists for other methods. */
 function explainNoRoute(
   { method, raw }: FastifyRequest,
   routes: readonly Route[],
@@ -129,7 +129,7 @@ function explainNoRoute(
   const path = (raw.url?.split('?', 1)[0] ?? '').replace(/\/{2,}/g, '/').replace(/(?<=.)\/$/, '');
   const found = routes.filter(({ pattern }) => matches(pattern, path));
   const methods = [...new Set(found.flatMap((route) => route.methods))].toSorted();
-  // The name of a file that does not exist matches a route.
+  // The name of a missing file still matches the route.
   if (methods.length === 0 || methods.includes(method)) {
     const hint = `All routes are listed at ${basePath}/docs and ${basePath}/openapi.json.`;
     return { error: new ServiceError('RouteNotFound', 'This route does not exist.', { hint }) };

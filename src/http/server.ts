@@ -18,7 +18,7 @@ export interface HttpSettings extends Omit<RouteSettings, 'refusalCache'> {
 
 export type HttpServer = Awaited<ReturnType<typeof createHttpServer>>;
 
-/** How long replies that are being sent may take when the server closes. */
+/** How long replies may still be sent when the server closes. */
 const LAST_REPLIES_SECONDS = 1;
 
 export async function createHttpServer(options: HttpSettings) {
@@ -33,7 +33,7 @@ export async function createHttpServer(options: HttpSettings) {
   const fastify = createFastify(settings);
   const { server } = fastify;
   refusalCache.guard(server);
-  // Until the last byte of a reply is sent, or its connection is closed.
+  // In flight until the last byte of the reply is sent, or the connection is closed.
   const responses = new InFlight();
   server.on('request', (_request, response) => {
     responses.begin();
@@ -45,10 +45,10 @@ export async function createHttpServer(options: HttpSettings) {
   );
   addRoutes(fastify, settings);
   await fastify.ready();
-  // Node refuses an unknown expectation without a body; RFC 9110 allows to ignore it.
+  // Node refuses an unknown expectation without a body; RFC 9110 allows ignoring it.
   server.on('checkExpectation', (request, response) => server.emit('request', request, response));
   server.on('connect', refuseTunnel);
-  // Node starts its timer for slow headers when a server listens; this one is handed its connections.
+  // Node starts its timer for slow headers when a server listens; this server receives its connections instead.
   server.emit('listening');
   return {
     /** Takes over a connection that the supervisor accepted. */
@@ -57,7 +57,7 @@ export async function createHttpServer(options: HttpSettings) {
     },
     connections: (): number => connections.open,
     closeIdleConnections(): void {
-      // Node takes a connection for idle while its reply is written but not sent.
+      // Node considers a connection idle while its reply is written but not sent.
       if (responses.count === 0) server.closeIdleConnections();
     },
     async close(): Promise<void> {
@@ -69,11 +69,11 @@ export async function createHttpServer(options: HttpSettings) {
   };
 }
 
-/** A client that stops reading must not keep the end of its reply in memory for ever. Node closes its connection. */
+/** A client that stops reading must not keep the end of its reply in memory forever. Node closes its connection. */
 function disconnectIdleReader(response: ServerResponse, idleSeconds: number): void {
   if (response.writableLength === 0) return;
   response.setTimeout(idleSeconds * 1000);
-  // Before the listener of node, which sets the time-out of an idle connection.
+  // Before Node's own listener, which sets the timeout of an idle connection.
   response.prependOnceListener('finish', () => response.setTimeout(0));
 }
 

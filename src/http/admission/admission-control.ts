@@ -11,13 +11,13 @@ export const WORK_CLASSES = ['read', 'write', 'ingest', 'admin'] as const;
 
 export type WorkClass = (typeof WORK_CLASSES)[number];
 
-/** Gives the slot back. Safe to call twice. */
+/** Releases the slot. Safe to call twice. */
 export type ReleaseSlot = () => void;
 
 export interface AdmissionRequest {
   readonly work: WorkClass;
   readonly caller: string;
-  /** Fires when the client disconnects; asked for only when the request has to wait. */
+  /** Fires when the client disconnects. Requested only if the request has to wait. */
   readonly signal: () => AbortSignal;
 }
 
@@ -25,19 +25,20 @@ interface AdmissionOptions {
   readonly limits: HttpLimits;
   /** Monotonic milliseconds. */
   readonly now: () => number;
-  /** Called when a class is full and a request has to wait: a slow client may be evicted. */
+  /** Called if a class is full and a request has to wait, so that a slow client may be evicted. */
   readonly onFull?: (work: WorkClass) => void;
 }
 
 /**
- * A queue older than this share of the longest wait is overload, not a burst: new requests are refused at once. No more
- * may wait than can be served in that time, or in twice that time for callers with nothing in the queue.
+ * If the oldest request has waited for more than this share of the longest wait, that is overload, not a burst: new
+ * requests are refused at once. No more may wait than can be served in that time, or in twice that time for callers
+ * with nothing in the queue.
  */
 const OVERLOAD_SHARE = 0.25;
 
 /**
- * Admission control: bounds the concurrency of each class of work. A burst waits briefly, callers in round-robin; beyond
- * that, load is shed without a wait.
+ * Admission control: bounds the concurrency of each class of work. In a burst, requests wait briefly, callers in
+ * round-robin; beyond that, load is shed immediately.
  */
 export class AdmissionControl {
   readonly #options: AdmissionOptions;
@@ -64,21 +65,24 @@ export class AdmissionControl {
   /** Synchronous while a slot is free. */
   enter(request: AdmissionRequest): ReleaseSlot | Promise<ReleaseSlot> {
     const pool = this.#pools[request.work];
-    // No waiting request could use this slot: each release starts every request that may run, and so does `#recheckSoon`.
+    // No waiting request could use this slot: each release starts every request that may run, and so does
+    // `#recheckSoon`.
     if (this.#hasSlot(pool) && pool.mayStart(request.caller)) return this.#start(pool, request.caller);
     this.#options.onFull?.(request.work);
     this.#requireQueueSpace(pool, request.caller);
     return this.#wait(pool, request);
   }
 
-  /** The refusal that one more request would get at once, asked before any work is done for it. Counts as a refusal. */
+  /**
+   * The refusal that another request would get at once, checked before any work is done for it. Counts as a refusal.
+   */
   findRefusal({ work, caller }: Pick<AdmissionRequest, 'work' | 'caller'>): ServiceError | undefined {
     const pool = this.#pools[work];
     if (pool.waiting.length === 0 || (this.#hasSlot(pool) && pool.mayStart(caller))) return undefined;
     return this.#isOverloaded(pool, caller) ? this.#refuse(pool, caller) : undefined;
   }
 
-  /** `refused` counts since the start, including requests that waited in vain. */
+  /** `refused` counts since the start, including requests that timed out in the queue. */
   counts(work: WorkClass): { readonly running: number; readonly waiting: number; readonly refused: number } {
     const { running, waiting, refused } = this.#pools[work];
     return { running, waiting: waiting.length, refused };
@@ -101,7 +105,7 @@ export class AdmissionControl {
     });
   }
 
-  /** When the queue is full, the caller with most requests in it loses its newest. */
+  /** If the queue is full, the caller with the most requests in it loses its newest one. */
   #requireQueueSpace(pool: SlotPool, caller: string): void {
     if (this.#isOverloaded(pool, caller)) throw this.#refuse(pool, caller);
     if (pool.waiting.length < this.#options.limits.waitingMax) return;
@@ -116,7 +120,7 @@ export class AdmissionControl {
     if (oldest !== undefined && now() - oldest.since >= overloadMilliseconds) return true;
     const ahead = pool.waiting.aheadOf(caller);
     const allowed = oldest === undefined ? 2 * overloadMilliseconds : overloadMilliseconds;
-    // The estimate is unreliable until the pool has been full for a while; until then, one per slot may wait.
+    // The estimate is unreliable until the pool has been full for a while; until then, one request per slot may wait.
     const isUnreliable = pool.fullSince === undefined || now() - pool.fullSince < overloadMilliseconds;
     const expected = (ahead + 1) * (pool.rate?.millisecondsPerRequest ?? 0);
     if (expected > allowed && !(isUnreliable && ahead < pool.slotsMax)) return true;
@@ -150,7 +154,10 @@ export class AdmissionControl {
     });
   }
 
-  /** Once the other callers have been inactive for a while, a caller with slow reads may start more. No release says so. */
+  /**
+   * Once other callers have been inactive for a while, a caller with slow reads may start more. No release triggers
+   * this, so a timer does.
+   */
   #recheckSoon(): void {
     if (this.#recheck !== undefined) return;
     this.#recheck = setTimeout(() => {
@@ -160,7 +167,7 @@ export class AdmissionControl {
     }, ACTIVE_MILLISECONDS).unref();
   }
 
-  /** The classes take the slots that all of them share in round-robin. */
+  /** Assigns the slots shared by all classes in round-robin. */
   #startWaiting(): void {
     for (let idle = 0; idle < WORK_CLASSES.length; idle += 1) {
       const work = WORK_CLASSES[this.#nextClass % WORK_CLASSES.length] ?? 'read';
@@ -180,7 +187,7 @@ export class AdmissionControl {
   }
 }
 
-/** The others are a reserve: a newcomer is not stuck behind slow requests of one caller. */
+/** The remaining slots are a reserve, so that a new caller is not stuck behind slow requests of another. */
 export function perCallerMax(slotsMax: number, reservedPercent: number): number {
   return slotsMax - Math.floor((slotsMax * reservedPercent) / 100);
 }
@@ -217,9 +224,9 @@ interface SlotPoolOptions {
   readonly now: () => number;
 }
 
-/** A request that runs for longer is slow. */
+/** A request that runs longer than this is slow. */
 const SLOW_MILLISECONDS = 100;
-/** For so long after its last request a caller counts as active. */
+/** A caller counts as active for this long after its last request. */
 const ACTIVE_MILLISECONDS = 1000;
 
 class SlotPool {
@@ -227,7 +234,7 @@ class SlotPool {
   readonly slotsMax: number;
   readonly busy: ServiceError;
   readonly callerBusy: ServiceError;
-  /** Not for uploads: how long they run depends on their senders. */
+  /** Absent for uploads, whose duration depends on their senders. */
   readonly rate: ServiceRate | undefined;
   readonly waiting = new FairQueue();
   /** Since when all slots are taken and requests wait. */
@@ -236,9 +243,9 @@ class SlotPool {
   refused = 0;
   readonly #options: SlotPoolOptions;
   readonly #perCallerMax: number;
-  /** By caller, oldest first; none is empty. */
+  /** By caller, oldest first; no set is empty. */
   readonly #runningOf = new Map<string, Set<Started>>();
-  /** The caller of the last start, and the one before it that was another. */
+  /** The caller of the last start, and the last different one before it. */
   #lastCaller = { caller: '', at: -Infinity };
   #otherCaller = { caller: '', at: -Infinity };
 
@@ -253,7 +260,7 @@ class SlotPool {
     this.rate = work === 'ingest' ? undefined : new ServiceRate();
   }
 
-  /** As far as the caller's own requests are concerned. */
+  /** Considers only the caller's own requests. */
   readonly mayStart = (caller: string): boolean => {
     const own = this.#runningOf.get(caller);
     if (own === undefined || own.size < Math.min(this.#options.slowMax, this.#perCallerMax)) return true;
@@ -316,7 +323,10 @@ class ServiceRate {
     return this.#estimate ?? 0;
   }
 
-  /** A full pool shows the interval between completions directly; otherwise it is the duration over the concurrency. */
+  /**
+   * In a full pool, the interval between completions is measured directly; otherwise it is the duration divided by the
+   * concurrency.
+   */
   observe(now: number, startedAt: number, { running, fullSince }: SlotPool): void {
     const isFull = fullSince !== undefined;
     const observed = isFull && this.#lastFullAt !== undefined ? now - this.#lastFullAt : (now - startedAt) / running;

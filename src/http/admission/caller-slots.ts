@@ -7,11 +7,11 @@ import type { ReleaseSlot } from './admission-control.ts';
 interface CallerSlotsOptions {
   readonly slotsMax: number;
   readonly reservedPercent: number;
-  /** Where the requests go, for the message of a refusal. */
+  /** The path of the requests, for refusal messages. */
   readonly path: string;
 }
 
-/** Bounds concurrent requests, all of them and those of one caller. None waits. */
+/** Bounds concurrent requests, in total and per caller, without a queue. */
 export class CallerSlots {
   readonly #options: CallerSlotsOptions;
   readonly #perCallerMax: number;
@@ -22,7 +22,7 @@ export class CallerSlots {
     this.#perCallerMax = perCallerMax(options.slotsMax, options.reservedPercent);
   }
 
-  /** The share of the caller first: one that has used it up must not be told that the server is busy. */
+  /** Checks the caller's share first: a caller that has used it up must not be told that the server is busy. */
   enter(caller: string): ReleaseSlot {
     const { slotsMax, path } = this.#options;
     const own = this.#running.of(caller);

@@ -9,7 +9,10 @@ export interface Waiting {
   readonly refuse: (error: ServiceError) => void;
 }
 
-/** First in, first out per caller, and round-robin between callers: a caller that sends much delays only itself. */
+/**
+ * First in, first out per caller, and round-robin between callers: a caller that sends many requests delays only
+ * itself.
+ */
 export class FairQueue {
   /** In round-robin order; no list is empty. */
   readonly #callers = new Map<string, Waiting[]>();
@@ -26,7 +29,7 @@ export class FairQueue {
     this.#length += 1;
   }
 
-  /** The next one of a caller that may go on. */
+  /** The next request of a caller that may start one. */
   take(mayStart: (caller: string) => boolean): Waiting | undefined {
     for (const [caller, own] of this.#callers) {
       if (!mayStart(caller)) continue;
@@ -48,7 +51,7 @@ export class FairQueue {
     this.#length -= 1;
   }
 
-  /** How many, at most, are taken before one more of this caller. */
+  /** How many, at most, are taken before another request of this caller. */
   aheadOf(caller: string): number {
     const own = this.#callers.get(caller)?.length ?? 0;
     const others = this.#callers.size - (own > 0 ? 1 : 0);
@@ -59,7 +62,7 @@ export class FairQueue {
     return this.#callers.get(caller)?.[0];
   }
 
-  /** The newest entry of the caller with most entries, if those are more than this caller has. */
+  /** The newest request of the caller with the most, if it has more than this caller. */
   newestOfLongest(caller: string): Waiting | undefined {
     let longest = this.#callers.get(caller) ?? [];
     for (const own of this.#callers.values()) if (own.length > longest.length) longest = own;

@@ -42,10 +42,10 @@ export class Connections {
     return this.#open;
   }
 
-  /** False, and the connection is closed, when there are too many already. */
+  /** False if there are too many connections; closes this one. */
   admit(socket: Socket): boolean {
     if (this.#open >= this.#connectionsMax) {
-      // A socket that is not admitted has no other error listener.
+      // A refused socket has no other error listener.
       socket.on('error', () => {});
       socket.destroy();
       this.#refused.add();

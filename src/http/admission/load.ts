@@ -7,10 +7,10 @@ import { QuotaControl } from './quota-control.ts';
 import type { QuotaRefusal } from './quota-control.ts';
 import { SlowClients } from './slow-clients.ts';
 
-/** The load of the service and its bounds. */
+/** The load of the service and its limits. */
 export type Load = ReturnType<typeof createLoad>;
 
-/** How many times longer than a JSON body an upload waits for memory. */
+/** How many times longer than a JSON body an upload may wait for memory. */
 const UPLOAD_WAIT_FACTOR = 10;
 
 export function createLoad(
@@ -22,7 +22,7 @@ export function createLoad(
   const slowSenders = new SlowClients(graceSeconds);
   const slowJsonSenders = new SlowClients(graceSeconds);
   return {
-    /** Requests that are being handled, including those that wait. */
+    /** Requests in flight, including those that wait. */
     inFlight: new InFlight(),
     quotas: new QuotaControl({ requestsPerSecond, ...(onQuotaRefusal && { onRefusal: onQuotaRefusal }) }),
     admission: new AdmissionControl({
@@ -32,7 +32,7 @@ export function createLoad(
         if (work === 'ingest') slowSenders.evictSlowest();
       },
     }),
-    /** For Arrow bodies. When many large uploads come at once, they are received almost one after the other. */
+    /** For Arrow bodies. If many large uploads arrive at once, they are received almost one after the other. */
     arrowMemory: new MemoryBudget({
       bytesMax,
       bytesPerCallerMax: perCallerMax(bytesMax, reservedPercent),
@@ -50,7 +50,7 @@ export function createLoad(
     }),
     slowJsonSenders,
     slowSenders,
-    /** Clients that receive large replies. */
+    /** Clients that are receiving large replies. */
     slowReaders: new SlowClients(graceSeconds),
   };
 }

@@ -6,16 +6,16 @@ interface MemoryBudgetOptions {
   readonly bytesPerCallerMax: number;
   /** Longest wait for memory. */
   readonly waitSeconds: number;
-  /** Called repeatedly while a request waits: clients that hold memory and send nothing may be evicted. */
+  /** Called repeatedly while a request waits, so that clients that hold memory but send nothing may be evicted. */
   readonly onWaiting?: () => void;
 }
 
-/** The first bytes of each body are not counted: small requests do not wait for memory that large ones hold. */
+/** The first bytes of each body are not counted, so that small requests do not wait for memory that large ones hold. */
 export const UNCOUNTED_BYTES = 64 * 1024;
 
 const WAITING_MILLISECONDS = 500;
 
-/** What a caller holds. Its leases are in the order in which they began to hold memory. */
+/** The memory of a caller, with its leases in the order in which they began to hold memory. */
 interface Holding {
   bytes: number;
   readonly leases: Set<MemoryLease>;
@@ -29,10 +29,10 @@ interface Waiting {
 }
 
 /**
- * Memory budget for the bodies of all requests. When it is used up, sockets are not read until memory is given back, which
- * is back-pressure on the senders. What is given back goes to the caller who holds least. To rule out a deadlock of
- * requests that each hold a part and wait for the rest, one lease at a time may exceed the budget, and one of each caller
- * its share.
+ * Memory budget for the bodies of all requests. When it is used up, sockets are not read until memory is released,
+ * which puts back-pressure on the senders. Released memory goes to the caller who holds least. To rule out a deadlock
+ * of requests that each hold a part and wait for the rest, one lease at a time may exceed the budget, and one lease of
+ * each caller its share.
  */
 export class MemoryBudget {
   readonly bytesMax: number;
@@ -52,12 +52,12 @@ export class MemoryBudget {
     return this.#usedBytes;
   }
 
-  /** `signal` fires when the client disconnects; a lease that waits for memory is then closed. */
+  /** `signal` fires when the client disconnects, which closes a waiting lease. */
   lease(caller: string, signal?: () => AbortSignal): MemoryLease {
     return new MemoryLease(this, caller, signal);
   }
 
-  /** Without a promise while memory is free. */
+  /** Returns no promise while memory is free. */
   take(lease: MemoryLease, bytes: number): Promise<void> | undefined {
     const isFirst = this.#waiting.length === 0 || this.#mayExceed === lease;
     if (isFirst && this.#isWithinShare(lease, bytes) && this.#isAvailable(lease, bytes)) {
@@ -65,7 +65,7 @@ export class MemoryBudget {
       return undefined;
     }
     const granted = this.#wait(lease, bytes);
-    // Those that wait may have used up their shares.
+    // The waiting leases may belong to callers who have used up their shares, so start this one if it fits.
     this.#startWaiting();
     return granted;
   }
@@ -144,7 +144,7 @@ export class MemoryBudget {
     }
   }
 
-  /** Of callers who hold equally much, the one who has waited longest. */
+  /** Among callers that hold equally much, the one that has waited longest. */
   #nextWaiting(): Waiting | undefined {
     let next: Waiting | undefined;
     let least = Infinity;
@@ -158,7 +158,7 @@ export class MemoryBudget {
   }
 }
 
-/** The memory that one request holds. Closing it gives everything back. */
+/** The memory of one request. Closing it releases everything. */
 export class MemoryLease {
   readonly caller: string;
   readonly signal: (() => AbortSignal) | undefined;
@@ -178,7 +178,7 @@ export class MemoryLease {
     return this.#budget.take(this, bytes);
   }
 
-  /** Does nothing after the lease was closed. */
+  /** Does nothing if the lease is closed. */
   give(bytes: number): void {
     if (!this.#isClosed) this.#budget.give(this, bytes);
   }
@@ -191,12 +191,12 @@ export class MemoryLease {
 }
 
 /**
- * Chunk buffers of one body: each is leased while it is in use, by its size, not by how much of it is filled. So is what
- * the body reserves besides.
+ * Chunk buffers of one body. Each is leased while it is in use, by its capacity, not by its content. Other memory that
+ * the body reserves is leased too.
  */
 export function leaseChunks(pool: BufferPool, lease: MemoryLease): ChunkMemory {
   let reservedBytes = 0;
-  /** Returns how many more bytes are counted than before. */
+  /** Returns by how many bytes the counted memory has grown. */
   const changeReserved = (bytes: number): number => {
     const before = Math.max(0, reservedBytes - UNCOUNTED_BYTES);
     reservedBytes += bytes;

@@ -7,7 +7,7 @@ import { once } from '../../model/time/once.ts';
 import type { ReleaseSlot, WorkClass } from './admission-control.ts';
 import { RateLimit } from './rate-limit.ts';
 
-/** Whose quota it is. Also the name of the policy in `RateLimit-Policy`. */
+/** The subject of a quota; also the name of the policy in `RateLimit-Policy`. */
 type Policy = 'caller' | 'database';
 
 export interface QuotaRefusal {
@@ -16,13 +16,13 @@ export interface QuotaRefusal {
 }
 
 interface QuotaControlOptions {
-  /** Of callers without a rate in their quota; 0 for none. */
+  /** For callers without a rate in their quota; 0 for none. */
   readonly requestsPerSecond: number;
   readonly onRefusal?: (refusal: QuotaRefusal) => void;
   readonly rateLimit?: RateLimit;
 }
 
-/** Gets the headers of the policies that apply. */
+/** Receives the headers of the policies that apply. */
 type QuotaResponse = Pick<ServerResponse, 'getHeader' | 'setHeader'>;
 
 interface Subject {
@@ -43,14 +43,14 @@ const CONCURRENCY = {
 const NO_QUOTA: Quota = {};
 
 /**
- * The rate and concurrency quotas of callers and databases, counted by this node. A request that has both passes both.
- * Headers as in draft-ietf-httpapi-ratelimit-headers.
+ * The rate and concurrency quotas of callers and databases, counted by this node. If both apply, a request must pass
+ * both. Headers as in draft-ietf-httpapi-ratelimit-headers.
  */
 export class QuotaControl {
   readonly #requestsPerSecond: number;
   readonly #onRefusal: (refusal: QuotaRefusal) => void;
   readonly #rateLimit: RateLimit;
-  /** Requests in flight, by subject and limit; only of subjects with such a quota. */
+  /** Requests in flight, by subject and limit; only for subjects with such a quota. */
   readonly #running = new CallerCounts();
 
   constructor({ requestsPerSecond, onRefusal = () => {}, rateLimit = new RateLimit() }: QuotaControlOptions) {
@@ -59,7 +59,7 @@ export class QuotaControl {
     this.#rateLimit = rateLimit;
   }
 
-  /** Call what it gives when the request has ended. */
+  /** Call the returned function when the request has ended. */
   enterCaller(
     { id, quota = NO_QUOTA }: Pick<Caller, 'id' | 'quota'>,
     work: WorkClass,
@@ -70,13 +70,13 @@ export class QuotaControl {
     return this.#enter({ id, policy: 'caller', requestsPerSecond, quota }, work, response);
   }
 
-  /** The rate alone. */
+  /** Counts only the rate. */
   enterRate(caller: Pick<Caller, 'id' | 'quota'>, response: QuotaResponse): void {
-    // The class whose requests in flight are not counted.
+    // The class without a concurrency limit.
     this.enterCaller(caller, 'admin', response);
   }
 
-  /** All but the rate, for a request that is part of one that `enterRate` has counted. */
+  /** Counts everything except the rate, for a request that is part of one that `enterRate` has counted. */
   enterSlot({ id, quota }: Pick<Caller, 'id' | 'quota'>, work: WorkClass, response: QuotaResponse) {
     return this.enterCaller({ id, quota: { ...quota, requestsPerSecond: 0 } }, work, response);
   }
@@ -136,7 +136,7 @@ function tooMany(policy: Policy, slots: number, what: string): ServiceError {
   });
 }
 
-/** Lists of structured fields: one item for each policy. */
+/** Appends to structured-field lists, which have one item per policy. */
 function addHeaders(response: QuotaResponse, policy: string, state: string): void {
   for (const [name, item] of [
     ['ratelimit-policy', policy],

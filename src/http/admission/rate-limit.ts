@@ -6,7 +6,7 @@ interface Bucket {
   filledAt: number;
 }
 
-/** Token buckets that hold one second's worth of requests. */
+/** Token buckets with a capacity of one second of requests. */
 export class RateLimit {
   readonly #now: () => number;
   readonly #buckets: LRUCache<string, Bucket>;
@@ -16,7 +16,7 @@ export class RateLimit {
     this.#buckets = new LRUCache({ max });
   }
 
-  /** Gives how many more requests may follow at once, or refuses with the message. */
+  /** Returns how many more requests may follow at once, or refuses with the message. */
   take(subject: string, requestsPerSecond: number, message: string): number {
     const now = this.#now();
     const bucket = this.#buckets.get(subject) ?? { tokens: requestsPerSecond, filledAt: now };

@@ -10,7 +10,7 @@ import { commonHeaders } from '../reply/reply.ts';
 import type { TextReply } from '../reply/reply.ts';
 import type { AdmissionControl, AdmissionRequest } from './admission-control.ts';
 
-/** Refused by admission control before its body was read. */
+/** A request that admission control refused before its body was read. */
 interface RefusedRequest {
   readonly context: Pick<RequestContext, 'message' | 'path' | 'dialect' | 'requestId'>;
   readonly operation: Operation;
@@ -21,7 +21,7 @@ interface RefusedRequest {
 interface RefusalCacheOptions {
   readonly admission: AdmissionControl;
   readonly telemetry: Telemetry;
-  /** False when every request must take the full path, for example to be traced. */
+  /** False if every request must take the full path, for example to be traced. */
   readonly isEnabled: () => boolean;
   /** Monotonic milliseconds. */
   readonly now: () => number;
@@ -30,7 +30,7 @@ interface RefusalCacheOptions {
 interface CachedRefusal extends Omit<RefusedRequest, 'refusal'> {
   readonly reply: TextReply;
   readonly expiresAt: number;
-  /** Requests that got this reply and are not reported yet. */
+  /** Requests that got this reply and were not reported yet. */
   readonly unreported: { count: number; bytesOut: number };
 }
 
@@ -54,7 +54,7 @@ export class RefusalCache {
 
   add({ refusal, ...refused }: RefusedRequest): void {
     const { message } = refused.context;
-    // The key does not cover a credential in the body: two callers would share an entry.
+    // The key does not include a credential in the body, so two callers would share an entry.
     if (message.headers['x-api-key'] === undefined && message.headers.authorization === undefined) return;
     if (this.#entries.size >= ENTRIES_MAX) this.#entries.clear();
     this.#entries.set(keyOf(message), {
@@ -72,7 +72,7 @@ export class RefusalCache {
     server.on('request', (message: IncomingMessage, response: ServerResponse) => {
       const refusal = this.#entries.size === 0 ? undefined : this.#find(message);
       if (refusal === undefined) handle?.call(server, message, response);
-      // On the next tick the parser has seen the end of a small body, and there is nothing to discard.
+      // On the next tick, the parser has seen the end of a small body, so there is nothing to discard.
       else process.nextTick(() => this.#send(message, response, refusal));
     });
   }
@@ -102,7 +102,7 @@ export class RefusalCache {
     else this.#timer ??= setTimeout(() => this.report(), TTL_MILLISECONDS).unref();
   }
 
-  /** Emits one event per entry with unreported requests; happens by itself after a second. */
+  /** Emits one event per entry with unreported requests. Runs automatically after a second. */
   report(): void {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -126,7 +126,7 @@ export class RefusalCache {
   }
 }
 
-/** Everything that the refusal of a request depends on. None of it can contain a line break. */
+/** Everything that the refusal of a request depends on. None of the parts can contain a line break. */
 function keyOf({ method, url, headers }: IncomingMessage): string {
   return [method, url, headers['x-api-key'], headers.authorization, headers['user-agent']].join('\n');
 }

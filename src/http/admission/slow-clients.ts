@@ -1,13 +1,13 @@
 interface Member {
   readonly evict: () => void;
   readonly holdsMemory: () => boolean;
-  /** `undefined` while the client is not the one who is slow. */
+  /** `undefined` while the service is not waiting for the client. */
   waitingSince: number | undefined;
-  /** How much longer it was waited for before than its bytes are worth. */
+  /** How much longer the service has waited for its earlier bytes than the minimum rate allows. */
   lateMilliseconds: number;
 }
 
-/** A client that sends more slowly counts as one that has stalled now and then. */
+/** A client that is slower than this counts as one that stalls now and then. */
 const BYTES_PER_SECOND_MIN = 16 * 1024;
 
 export type TrackedClient = ReturnType<SlowClients['track']>;
@@ -18,7 +18,7 @@ export class SlowClients {
   readonly #now: () => number;
   readonly #members = new Set<Member>();
 
-  /** Clients may always be slow for the grace period, whatever the load. */
+  /** Clients are never evicted within the grace period, whatever the load. */
   constructor(graceSeconds: number, now = (): number => performance.now()) {
     this.#graceSeconds = graceSeconds;
     this.#now = now;
@@ -36,7 +36,7 @@ export class SlowClients {
       waiting: (): void => {
         member.waitingSince ??= this.#now();
       },
-      /** The client sent or received something. Without a size, it is as good as new. */
+      /** The client sent or received something. Without a size, all earlier delays are forgiven. */
       progressed: (bytes = Infinity): void => {
         const late = this.#lateness(member) - (bytes / BYTES_PER_SECOND_MIN) * 1000;
         member.lateMilliseconds = Math.max(0, late);
@@ -46,7 +46,7 @@ export class SlowClients {
     };
   }
 
-  /** False when no client is beyond the grace period. */
+  /** False if no client has exceeded the grace period. */
   evictSlowest({ mustHoldMemory = false } = {}): boolean {
     let slowest: Member | undefined;
     let most = this.#graceSeconds * 1000;

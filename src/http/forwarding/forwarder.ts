@@ -22,36 +22,36 @@ export interface ForwarderSettings {
   readonly forwardsMax: number;
   readonly limits: Limits;
   readonly catalog: Pick<Catalog, 'nodes'>;
-  /** The node that may write to a table, when it is another one. */
+  /** The node that may write to a table, if it is another one. */
   readonly locate: (table: TableRecord, options: LocateOptions) => Promise<Owner | undefined>;
-  /** A request that may write to the table has begun; the function returned ends it. */
+  /** Call it when a request begins that may write to the table; the returned function ends the hold. */
   readonly hold: (table: TableRecord) => () => void;
   /** Called after every attempt. */
   readonly onAttempt: (outcome: 'done' | ForwardFailure, milliseconds: number) => void;
-  /** Of the span of the running request, if it is traced. */
+  /** The `traceparent` of the running request's span, if it is traced. */
   readonly traceparent: () => string | undefined;
 }
 
-/** The body of a request that may have to be forwarded: read already, or still to be read. */
+/** The body of a request that may have to be forwarded: already read, or a stream. */
 export type ForwardedBody = { readonly kind: 'whole'; readonly bytes: Uint8Array } | { readonly kind: 'stream' };
 
-/** Beyond the lease time: a takeover may first have to find out which writes were applied. */
+/** Added to the lease time: a takeover may first have to resolve pending writes. */
 const TAKEOVER_SECONDS = 5;
 const RETRY_MILLISECONDS = 100;
 const ACCEPT_MILLISECONDS = 2000;
 const ADDRESSES_MAX = 1000;
 
-/** Nothing of the request was applied: it may be sent again. */
+/** Nothing of the request was applied, so it may be sent again. */
 export class NotSent extends Error {}
 
-/** Passes a write on to the node that owns its table, once, and its reply back. */
+/** Forwards a write to the node that owns its table, once, and returns that node's reply. */
 export class Forwarder {
   readonly #settings: ForwarderSettings;
   readonly #agents = {
     'http:': new HttpAgent({ keepAlive: true }),
     'https:': new HttpsAgent({ keepAlive: true }),
   };
-  /** Of requests that were forwarded: most likely the next one with the same address is too. */
+  /** Addresses of forwarded requests: the next request to one of them is probably forwarded too. */
   readonly #addresses = new LRUCache<string, true>({ max: ADDRESSES_MAX });
   #running = 0;
 
@@ -76,14 +76,18 @@ export class Forwarder {
     this.#addresses.delete(addressOf(message));
   }
 
-  /** On the refusal of a forwarded write, when this node has lost the table meanwhile: its sender looks for the owner again. */
+  /**
+   * Headers for the refusal of a forwarded write if this node has lost the table: the sender then looks up the owner
+   * again.
+   */
   headersFor(refusal: ServiceError, message: IncomingMessage): Readonly<Record<string, string>> {
     return refusal instanceof NotOwner && this.isForwarded(message) ? { [NOT_OWNER]: 'true' } : {};
   }
 
   /**
-   * `undefined`: this node owns the table. While its owner is away, waits for the lease to end and for a takeover. A write
-   * is never sent twice: when it may have reached its owner and no reply came back, the caller learns just that.
+   * `undefined` if this node owns the table. If the owner is away, waits for its lease to end and for a takeover. A
+   * write is never sent twice: if it may have reached its owner but no reply came back, the caller gets an in-doubt
+   * error.
    */
   async forward(context: RequestContext, table: TableRecord, body: ForwardedBody): Promise<Reply | undefined> {
     const { locate, hold, leaseSeconds, onAttempt } = this.#settings;
@@ -91,7 +95,7 @@ export class Forwarder {
     const startedAt = performance.now();
     const deadline = startedAt + (2 * leaseSeconds + TAKEOVER_SECONDS) * 1000;
     const hasHopped = this.isForwarded(context.message);
-    // A former owner says so, and the whole body can then be sent to another node.
+    // A former owner reports this, and a complete body can then be sent to another node.
     for (let mayBeOutdated = body.kind === 'whole' && !hasHopped; ; mayBeOutdated = false) {
       const owner = await locate(table, { mayBeOutdated });
       if (owner === undefined) {
@@ -125,7 +129,7 @@ export class Forwarder {
       throw tooMany(forwardsMax);
     }
     this.#running += 1;
-    // Two nodes whose slots all wait for each other would wait for ever.
+    // If all slots of two nodes waited for each other, they would wait forever.
     context.slot?.();
     const startedAt = performance.now();
     const ended = new AbortController();
@@ -143,7 +147,7 @@ export class Forwarder {
       outcome = reply.headers[NOT_OWNER] === undefined ? 'done' : 'not_owner';
       if (outcome === 'done') return toReply(reply);
       reply.resume();
-      // Of a stream, a part was read already.
+      // A part of the stream was already read.
       if (body.kind === 'stream') throw ownerAway(undefined);
       context.isSent = false;
       throw new NotSent();
@@ -155,7 +159,10 @@ export class Forwarder {
     }
   }
 
-  /** The owner is asked whether it takes the body. Until it has said so, it can have applied nothing. */
+  /**
+   * Asks the owner whether it accepts the body (`Expect: 100-continue`). Before its answer, it cannot have applied
+   * anything.
+   */
   #open({ message, requestId }: RequestContext, address: string | undefined, body: ForwardedBody): ClientRequest {
     if (address === undefined) throw new NotSent('The owner has no address.');
     const { nodeId, secret } = this.#settings;
@@ -184,7 +191,7 @@ export class Forwarder {
     const pieces = readPieces(context.message, { limits: limits.http, onReceived: context.received });
     try {
       for await (const piece of pieces) {
-        // Copied: the memory of a piece is freed when the next one is read.
+        // Copied, because the memory of a piece is freed when the next one is read.
         if (!request.write(Buffer.from(piece))) await drained(request);
         if (request.destroyed) return;
       }
@@ -194,15 +201,17 @@ export class Forwarder {
     }
   }
 
-  /** Gives up when the client has gone, or when the owner has been silent for so long that another node may take over. */
+  /**
+   * Gives up if the client disconnects, or if the owner has been silent for so long that another node may take over.
+   */
   #watch({ request, owner, context, signal }: Watched): void {
     const { catalog, leaseSeconds } = this.#settings;
     const check = async (): Promise<void> => {
-      // Not whether it still has the lease: a table that it drops has none.
+      // Does not check the lease: a dropped table has none.
       const isAlive = await catalog.nodes.isAlive(owner.nodeId);
       if (!isAlive && !signal.aborted) request.destroy(new Error('The owner sends no heartbeats.'));
     };
-    // Without the catalog there is no takeover either.
+    // Without the catalog no takeover is possible either.
     const timer = setInterval(() => void check().catch(() => {}), leaseSeconds * 1000);
     const gone = context.signal();
     const onGone = (): void => void request.destroy();
@@ -221,7 +230,7 @@ interface Watched {
   readonly signal: AbortSignal;
 }
 
-/** Without a body there is nothing to wait with: the request counts as sent once there is a connection. */
+/** Without a body there is no `100 Continue`: the request counts as sent once it is connected. */
 async function accepted(request: ClientRequest, replied: Promise<IncomingMessage>): Promise<void> {
   await new Promise<void>((resolve, reject) => {
     const fail = (cause?: unknown): void => {
@@ -240,11 +249,15 @@ async function accepted(request: ClientRequest, replied: Promise<IncomingMessage
   });
 }
 
-/** The reply, once its headers are there. A failure after the connection was made leaves the write in doubt. */
+/**
+ * Resolves with the reply once its headers have arrived. A failure after the connection was made leaves the write in
+ * doubt.
+ */
 async function receive(request: ClientRequest): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.once('response', resolve);
-    // A refusal is that of a sender who stalled or left: the owner applies no write whose body is incomplete.
+    // A `ServiceError` means that the sender stalled or disconnected: the owner applies no write with an incomplete
+    // body.
     request.once('error', (cause) => reject(cause instanceof ServiceError ? cause : replyLost(cause)));
     request.once('close', () => reject(replyLost(undefined)));
   });
@@ -300,12 +313,12 @@ function tooMany(forwardsMax: number): ServiceError {
   return new ServiceError('ServiceUnavailable', message, { hint: 'Send the request again.', retryAfterSeconds: 1 });
 }
 
-/** Databases that are named by the host share addresses: at worst, a request is executed anew. */
+/** Databases that are named by the host share addresses: in the worst case, a request is executed again. */
 function addressOf({ method, url, headers }: IncomingMessage): string {
   return JSON.stringify([method, headers['x-service-database'], headers['x-lancedb-database'], url]);
 }
 
-/** Its certificate must name the node, not the Host that the client has sent, which is passed on. */
+/** The certificate must name the node, not the client's Host header, which is passed on. */
 export function toDestination(address: string) {
   const { protocol, hostname, port } = new URL(address);
   const host = hostname.replace(/^\[(.*)\]$/, '$1');

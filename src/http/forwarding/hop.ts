@@ -1,12 +1,14 @@
 import { createHmac, timingSafeEqual } from 'node:crypto';
 import type { IncomingHttpHeaders, IncomingMessage } from 'node:http';
 
-/** On a request that another node has forwarded: the id of that node, and a proof that it knows the secret of all nodes. */
+/** Set on forwarded requests: the id of the sending node, and a proof that it knows the secret of all nodes. */
 const HOP = 'tiltyard-hop';
-/** On the reply of a node that does not own the table: nothing was changed, and the sender looks for the owner again. */
+/**
+ * Set on the reply of a node that does not own the table: nothing was changed, and the sender looks up the owner again.
+ */
 export const NOT_OWNER = 'tiltyard-not-owner';
 
-/** They belong to one hop. */
+/** Hop-by-hop headers. */
 const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   'connection',
   'content-length',
@@ -16,7 +18,7 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
   'proxy-authenticate',
   'proxy-authorization',
   'te',
-  // Of the span of the node that replies; the one that forwards names its own.
+  // Belongs to the span of the replying node; the forwarding node sets its own.
   'traceresponse',
   'trailer',
   'transfer-encoding',
@@ -25,7 +27,7 @@ const CONNECTION_HEADERS: ReadonlySet<string> = new Set([
 
 type Address = Pick<IncomingMessage, 'method' | 'url'>;
 
-/** The headers of a request or a reply that the next node or the client gets. */
+/** The headers of a request or reply that are passed on to the next node or the client. */
 export function passedHeaders(headers: IncomingHttpHeaders): Record<string, string | string[]> {
   const passed: Record<string, string | string[]> = {};
   for (const [name, value] of Object.entries(headers)) {
@@ -38,7 +40,7 @@ export function hopHeader(nodeId: string, secret: string, message: Address): Rea
   return { [HOP]: `${nodeId} ${sign(nodeId, secret, message)}` };
 }
 
-/** Whether another node has forwarded the request. A header without proof counts for nothing. */
+/** Whether another node forwarded the request. A header without a valid proof is ignored. */
 export function isForwarded(message: IncomingMessage, secret: string): boolean {
   const header = message.headers[HOP];
   if (typeof header !== 'string') return false;

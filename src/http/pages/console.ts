@@ -13,8 +13,8 @@ const MEDIA_TYPES: Readonly<Record<string, string>> = {
 };
 
 /**
- * No content from elsewhere, nothing inline, no frame around the page. `wasm-unsafe-eval` allows WebAssembly, which reads
- * Parquet files, and no `eval`: its bytes come from the same origin too.
+ * Forbids foreign content, inline code and frames. `wasm-unsafe-eval` allows WebAssembly, which reads Parquet files,
+ * but not `eval`; its code comes from the same origin too.
  */
 const CONTENT_SECURITY_POLICY = [
   "default-src 'none'",
@@ -29,11 +29,14 @@ const CONTENT_SECURITY_POLICY = [
 
 interface ConsoleSettings {
   readonly basePath: string;
-  /** What `scripts/console.mjs` wrote: each file by its name, compressed, as base64. */
+  /** The output of `scripts/console.mjs`: each file by name, compressed, as base64. */
   readonly consoleFile: string;
 }
 
-/** The web console and the API reference: static files, read once: no name from a request becomes a path. */
+/**
+ * The web console and the API reference: static files that are read once, so that no name from a request becomes a
+ * path.
+ */
 export function mountConsole(server: FastifyInstance, { basePath, consoleFile }: ConsoleSettings): void {
   const files = readFiles(consoleFile);
   const page = files.get('index.html');
@@ -49,7 +52,7 @@ export function mountConsole(server: FastifyInstance, { basePath, consoleFile }:
     server.get(`${basePath}/docs`, async (request, reply) => sendFile(reference, request, reply));
   }
   let wasm: ConsoleFile | undefined;
-  // One route for all files: each would take a start as long as an operation.
+  // One route for all files: at startup, each route takes as long as an operation.
   server.get<{ Params: { name: string } }>(`${basePath}/ui/:name`, async (request, reply) => {
     const { name } = request.params;
     const file = name === WASM ? (wasm ??= readWasm()) : files.get(name);
@@ -65,23 +68,23 @@ function readFiles(path: string): ReadonlyMap<string, ConsoleFile> {
     const files = JSON.parse(readFileSync(path, 'utf8')) as Readonly<Record<string, string>>;
     return new Map(Object.entries(files).map(([name, text]) => [name, toFile(name, Buffer.from(text, 'base64'))]));
   } catch {
-    // A build without the console serves the rest.
+    // A build without the console serves everything else.
     return new Map();
   }
 }
 
 const WASM = 'parquet.wasm';
-/** The best would take ten seconds. */
+/** The best quality would take ten seconds. */
 const WASM_QUALITY = 5;
 
-/** From the package, which the server has anyway for Parquet files. */
+/** From the package, which the server already needs for Parquet files. */
 function readWasm(): ConsoleFile {
   const path = createRequire(import.meta.url).resolve('parquet-wasm/esm/parquet_wasm_bg.wasm');
   const params = { [constants.BROTLI_PARAM_QUALITY]: WASM_QUALITY };
   return toFile(WASM, brotliCompressSync(readFileSync(path), { params }));
 }
 
-/** Their names stay; all others contain a hash of the content. */
+/** These names are stable; all others contain a hash of the content. */
 const REVALIDATED: readonly string[] = ['index.html', 'reference.html', 'icon.svg'];
 
 function toFile(name: string, compressed: Buffer) {

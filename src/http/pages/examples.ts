@@ -1,4 +1,6 @@
-/** A request as the reference shows it, about the table `items` of docs/start.md. Operations without one take an empty body. */
+/**
+ * A request in the reference, for the table `items` of docs/start.md. Operations without an example take an empty body.
+ */
 export interface Example {
   /** Values of path and query parameters. */
   readonly parameters?: Readonly<Record<string, string>>;
@@ -97,5 +99,5 @@ export const EXAMPLES: Readonly<Record<string, Example>> = {
   describe_usage: { body: { database: 'default' } },
 };
 
-/** Names of path parameters of operations without an example of their own. */
+/** Default path parameters for operations without an example. */
 export const EXAMPLE_TABLE = 'items';

@@ -30,7 +30,7 @@ export function mountMcp(server: FastifyInstance, settings: McpRouteSettings): v
   const onFailure = (cause: unknown): void =>
     telemetry.emit({ kind: 'background-failed', task: 'a tool of /mcp', cause });
   let handler: Promise<McpHandler> | undefined;
-  // The packages behind it are loaded with the first request: most servers never get one.
+  // Loads its packages with the first request: most servers never get one.
   const load = async (): Promise<McpHandler> => {
     const { createMcp } = await import('../../mcp/mcp-handler.ts');
     return createMcp({ release, writes: mcp.writes, limits: limits.mcp, onFailure });
@@ -72,10 +72,10 @@ async function execute(context: RequestContext, { server, slots, http, handler }
   const credentials = readHeaderCredentials(message);
   const caller = await http.authenticator.authenticate(credentials);
   context.caller = caller.id;
-  // The operations that a tool calls count as reads and writes in progress.
+  // Counts only the rate: the operations that a tool calls count as reads and writes in progress.
   http.load.quotas.enterRate(caller, context.response);
   const body = await readBody(context, http);
-  // A slow sender holds no slot.
+  // After the body is read, because a slow sender must not hold a slot.
   context.slot = slots.enter(caller.id);
   const client = new ApiClient({
     url: `http://localhost${http.basePath}`,
@@ -91,7 +91,7 @@ async function execute(context: RequestContext, { server, slots, http, handler }
   return (await handler()).handle({ request, body, caller, client });
 }
 
-/** Its memory is counted until it is parsed: the requests of the tools need some of the same budget. */
+/** Its memory is counted only until it is parsed: the requests of the tools use the same budget. */
 async function readBody(
   { message, caller = '', signal, received }: RequestContext,
   { load, limits }: McpRouteSettings,
@@ -106,7 +106,7 @@ async function readBody(
   }
 }
 
-/** Of the protocol. */
+/** Headers of the protocol. */
 const HEADERS = ['accept', 'content-type', 'mcp-protocol-version', 'mcp-session-id', 'mcp-method', 'mcp-name'];
 
 function readHeaders({ headers }: IncomingMessage): Record<string, string> {

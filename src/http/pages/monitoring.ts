@@ -8,10 +8,10 @@ import { readHeaderCredentials, refuseDoubledHeaders } from '../request/headers.
 import { requireOwnPage } from '../request/own-host.ts';
 import type { HostSettings } from '../request/own-host.ts';
 
-/** Why requests cannot be served; `undefined` when they can. */
+/** Why requests cannot be served; `undefined` if they can. */
 export type FindFault = () => Promise<string | undefined>;
 
-/** `/healthz`: the process runs. `/readyz`: requests can be served. Neither needs a credential. */
+/** `/healthz`: the process is running. `/readyz`: requests can be served. Neither needs a credential. */
 export function mountProbes(server: FastifyInstance, prefixes: readonly string[], findFault: FindFault): void {
   for (const prefix of prefixes) {
     server.get(`${prefix}/healthz`, async (_request, reply) => reply.send({ status: 'ok' }));
@@ -33,7 +33,7 @@ interface MetricsDependencies extends HostSettings, Pick<HttpDependencies, 'auth
   readonly metrics: MetricsSettings;
 }
 
-/** `/metrics`, for Prometheus, whose concurrent requests share one reading; `/metrics/history`, for the console. */
+/** `/metrics` for Prometheus, whose concurrent requests share one reading; `/metrics/history` for the console. */
 export function mountMetrics(server: FastifyInstance, prefixes: readonly string[], http: MetricsDependencies): void {
   const { access, read, history } = http.metrics;
   if (access === 'off') return;

@@ -14,10 +14,10 @@ export interface OpenApiSettings {
 
 type Json = Readonly<Record<string, unknown>>;
 
-/** Statuses that any operation may answer with. */
+/** Statuses that any operation may return. */
 export const SHARED_STATUSES = [400, 401, 403, 404, 406, 408, 413, 415, 500, 503] as const;
 
-/** Rendered at the first request: most servers are never asked. */
+/** Rendered on the first request: most servers never get one. */
 export function mountOpenApi(server: FastifyInstance, settings: OpenApiSettings): void {
   let description: string | undefined;
   server.get(`${settings.basePath}/openapi.json`, async (_request, reply) => {

@@ -10,18 +10,18 @@ export interface TokenRouteSettings extends HttpDependencies {
   readonly tokenEndpoint: TokenEndpoint | undefined;
   readonly basePath: string;
   readonly trustedProxies: readonly string[];
-  /** Below the base path. */
+  /** Relative to the base path. */
   readonly tokenEndpointPath: string;
 }
 
-/** The only routes of the library that can be reached. */
+/** The only routes of the library that are exposed. */
 const ROUTES = [
   { route: 'discovery', method: 'GET', path: '/.well-known/openid-configuration' },
   { route: 'keys', method: 'GET', path: '/jwks' },
   { route: 'token', method: 'POST', path: '/token' },
 ] as const;
 
-/** The token endpoint writes its replies in the form of OAuth, as its clients expect. */
+/** The token endpoint replies in OAuth format, as its clients expect. */
 export function mountTokenEndpoint(server: FastifyInstance, settings: TokenRouteSettings): void {
   const { tokenEndpoint, tokenEndpointPath, basePath } = settings;
   if (tokenEndpoint === undefined) return;
@@ -52,7 +52,7 @@ async function answer(
   send: () => ReturnType<TokenEndpoint['answer']>,
 ): Promise<void> {
   const { message, response } = context;
-  // The library waits for a body without any time-out.
+  // The library waits for a body without a timeout.
   const timer = setTimeout(() => message.destroy(), bodySeconds * 1000);
   let cause: unknown;
   try {
@@ -62,7 +62,7 @@ async function answer(
   } catch (error) {
     cause = error;
     if (!response.headersSent) {
-      // The form of RFC 6749, section 5.2.
+      // The format of RFC 6749, section 5.2.
       response.writeHead(503, { 'content-type': 'application/json; charset=utf-8', 'retry-after': '1' });
       response.end(JSON.stringify({ error: 'temporarily_unavailable' }));
     }

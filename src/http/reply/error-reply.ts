@@ -31,7 +31,7 @@ export function toErrorReply(
   return toJsonReply(status, headers, body);
 }
 
-/** Any other error is an internal one: its cause is for the log, not for the caller. */
+/** Any other error becomes an internal one: its cause is for the log, not the caller. */
 export function toPublicError(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
   if (isUnreadableMediaType(error)) {
@@ -57,14 +57,17 @@ function errorHeaders(error: ServiceError, status: number): Record<string, strin
 /** How long the client has to read the refusal. */
 const LINGER_MILLISECONDS = 1000;
 
-/** Bytes that the HTTP parser cannot read get an error body too; then the connection is closed, being out of sync. */
+/**
+ * Bytes that the HTTP parser cannot read get an error body too; then the connection is closed, because it is out of
+ * sync.
+ */
 export function refuseUnreadable(error: Error & { readonly code?: string }, socket: Socket): void {
   const refusal = explainParserError(error.code);
   if (refusal === undefined || !socket.writable) socket.destroy();
   else refuseAndClose(refusal, socket);
 }
 
-/** Without this, node closes the connection of a CONNECT request without a reply. */
+/** Without this, Node closes the connection of a CONNECT request without a reply. */
 export function refuseTunnel(_request: unknown, socket: Duplex): void {
   socket.on('error', () => {});
   refuseAndClose(new ServiceError('MethodNotAllowed', 'The method CONNECT is not offered.'), socket);
@@ -77,12 +80,12 @@ function refuseAndClose(refusal: ServiceError, socket: Duplex): void {
   socket.end(
     `HTTP/1.1 ${status} Refused\r\n${lines.join('\r\n')}\r\nconnection: close\r\ncontent-length: ${length}\r\n\r\n${body}`,
   );
-  // Closing at once, with unread bytes of the client, would reset the connection and lose the reply.
+  // Closing at once, with unread bytes from the client, would reset the connection and lose the reply.
   const timer = setTimeout(() => socket.destroy(), LINGER_MILLISECONDS).unref();
   socket.once('close', () => clearTimeout(timer));
 }
 
-/** `undefined` for a broken connection, or a TLS handshake that failed. */
+/** `undefined` for a broken connection or a failed TLS handshake. */
 function explainParserError(code: string | undefined): ServiceError | undefined {
   if (code === 'HPE_HEADER_OVERFLOW') {
     return new ServiceError('HeadersTooLarge', 'The headers of the request are too large.');

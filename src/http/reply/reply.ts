@@ -1,7 +1,7 @@
 import type { Reply } from '../../operations/operation.ts';
 import { LANCEDB_PROTOCOL } from '../dialects.ts';
 
-/** An operation's reply as HTTP sends it. */
+/** An operation's reply in HTTP form. */
 export interface HttpReply {
   readonly status: number;
   readonly headers: Readonly<Record<string, string>>;

@@ -20,22 +20,22 @@ export interface SendDependencies {
 interface StreamBody {
   readonly first: readonly Uint8Array[];
   readonly rest: AsyncIterator<Uint8Array>;
-  /** Of all of it, if that is known. */
+  /** The total length, if known. */
   readonly length?: number;
 }
 
 export type WholeReply = Omit<HttpReply, 'body'> & { readonly body: string | Uint8Array };
 export type StreamedReply = Omit<HttpReply, 'body'> & { readonly body: StreamBody };
 
-/** A reply up to this size is sent whole, with its length, in one write. */
+/** Replies up to this size are sent whole, with their length, in one write. */
 const WHOLE_BYTES_MAX = 64 * 1024;
 
-/** A client that takes longer for each of them than the idle time-out reads too slowly. */
+/** A client that takes longer than the idle timeout for each piece reads too slowly. */
 const PIECE_BYTES = 1024 * 1024;
 
 /**
- * Until this has resolved, a failure can still become an error reply. The text of a write is always sent whole: it cannot
- * be refused any more.
+ * Until this resolves, a failure can still become an error reply. The text of a write is always buffered whole, because
+ * the write can no longer be refused.
  */
 export async function bufferReply(
   reply: HttpReply,
@@ -58,7 +58,7 @@ export function isStreamed(reply: WholeReply | StreamedReply): reply is Streamed
   return typeof reply.body !== 'string' && !(reply.body instanceof Uint8Array);
 }
 
-/** All of a small reply, or the beginning of a large one. */
+/** The whole of a small reply, or the beginning of a large one. */
 export async function buffer(pieces: AsyncIterable<Uint8Array>): Promise<Buffer | StreamBody> {
   const rest = pieces[Symbol.asyncIterator]();
   const first: Uint8Array[] = [];
@@ -72,7 +72,7 @@ export async function buffer(pieces: AsyncIterable<Uint8Array>): Promise<Buffer 
   return { first, rest };
 }
 
-/** A slow client must not keep a large reply in memory for ever. */
+/** A slow client must not keep a large reply in memory forever. */
 function asStream(bytes: Uint8Array): Uint8Array | StreamBody {
   if (bytes.length <= WHOLE_BYTES_MAX) return bytes;
   const { length } = bytes;
@@ -81,7 +81,7 @@ function asStream(bytes: Uint8Array): Uint8Array | StreamBody {
   return { first, rest: { next: async () => ({ done: true, value: undefined }) }, length };
 }
 
-/** Evicts a client that reads its reply slowly, if one more would be too many. */
+/** Evicts a slow reader if there would be too many streams. */
 async function requireStreamSlot(body: StreamBody, { load, limits }: SendDependencies): Promise<void> {
   const { streamsMax } = limits.http;
   if (load.slowReaders.size < streamsMax || load.slowReaders.evictSlowest()) return;
@@ -98,9 +98,9 @@ export function sendWhole(context: RequestContext, reply: WholeReply, http: Send
 }
 
 /**
- * The last steps of a write (invariant 12): its response is marked before the first byte is sent, and from then on an
- * equal request is a new one. A crash between the two loses the response, so they are adjacent. Sends nothing when the
- * client has left: its next request gets the result.
+ * The last steps of a write (invariant 12): the response is marked before its first byte is sent; from then on, an
+ * identical request is a new one. A crash between the two steps loses the response, so they are adjacent. If the client
+ * has disconnected, sends nothing: its next request gets the result.
  */
 export async function sendWrite(
   context: RequestContext,
@@ -145,11 +145,14 @@ function writeHead(
 
 export interface StreamOutcome {
   readonly bytes: number;
-  /** `undefined` also when the client left. */
+  /** Also `undefined` if the client disconnected. */
   readonly failure: unknown;
 }
 
-/** Invariant 6: the status is sent, so a failure breaks the connection; no client takes a part of a reply for all of it. */
+/**
+ * Invariant 6: the status has been sent, so a failure breaks the connection, and no client mistakes a partial reply for
+ * a complete one.
+ */
 export async function sendStream(
   context: Pick<RequestContext, 'message' | 'response'>,
   reply: StreamedReply,
@@ -191,7 +194,7 @@ export async function sendStream(
   }
 }
 
-/** Waits until the client has received what was written; disconnects one that receives nothing for too long. */
+/** Waits until the client has received what was written; disconnects it if it receives nothing for too long. */
 async function drain(response: ServerResponse, idleSeconds: number): Promise<void> {
   if (response.destroyed) return;
   await new Promise<void>((resolve) => {

@@ -12,10 +12,10 @@ import { leaseChunks } from '../admission/memory-budget.ts';
 import type { RequestContext } from '../request-context.ts';
 import { readPieces, refuseDeclaredLength } from './body.ts';
 
-/** Bodies up to this size are read whole first: an invalid one then reserves no name and writes no journal entry. */
+/** Bodies up to this size are read whole first, so that an invalid one reserves no name and writes no journal entry. */
 const SHORT_BYTES = 64 * 1024;
 
-/** The schema of an Arrow stream that was read whole; rows are refused. */
+/** The schema of an Arrow stream that was read whole. Refuses rows. */
 export async function readSchemaBody(bytes: Uint8Array, limits: ArrowLimits): Promise<Schema> {
   const { schema, chunks } = await openArrowStream(Readable.from([bytes]), limits);
   for await (const { rows } of chunks) {
@@ -56,7 +56,7 @@ export function arrowBody(
     streamDigest: () => {
       if (context.bytesIn === undefined || hash === undefined)
         throw new Error('The body of the request was not hashed.');
-      // The digest ends the hash: before the end of the body only a copy may have it.
+      // Finalizing the hash ends it, so before the end of the body only a copy may be finalized.
       return message.readableEnded ? (digest ??= hash.digest('hex')) : hash.copy().digest('hex');
     },
   };

@@ -27,16 +27,16 @@ interface JsonBodyOptions {
   readonly onReceived: (piece: Uint8Array) => void;
   /** Called with the bytes of the body. */
   readonly keep: (bytes: Uint8Array) => void;
-  /** Reads the body where it is an Arrow stream; by default that is refused. */
+  /** Reads a body that is an Arrow stream; if absent, such a body is refused. */
   readonly readArrow: ((bytes: Uint8Array) => Promise<Record<string, unknown>>) | undefined;
 }
 
-/** Up to here `JSON.parse` is faster, and done within a few milliseconds. */
+/** Up to this size `JSON.parse` is faster, and takes only a few milliseconds. */
 const LARGE_BYTES_MIN = 64 * 1024;
 
 export const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
 
-/** The parsed JSON body; an absent body and the literal `null` are both an empty object, as some clients send them. */
+/** The parsed JSON body. An absent body and the literal `null`, which some clients send, become an empty object. */
 export async function readJsonBody(
   message: IncomingMessage,
   options: JsonBodyOptions,
@@ -61,7 +61,7 @@ export function refuseDeclaredLength(message: IncomingMessage, bytesMax: number)
   if (Number(message.headers['content-length'] ?? 0) > bytesMax) throw tooLarge(bytesMax);
 }
 
-/** Of a body that a library may have read. Anyone can declare a length: it counts when all of the body has arrived. */
+/** For a body that a library may have read. The declared length counts only once the whole body has arrived. */
 export function arrivedLength({ complete, headers }: IncomingMessage): number {
   return complete ? Number(headers['content-length'] ?? 0) : 0;
 }
@@ -85,11 +85,11 @@ const DISCARDED_BYTES_MAX = 64 * 1024 * 1024;
 const DISCARD_MILLISECONDS = 5000;
 
 /**
- * Discards the rest of a body after an early reply: the client can read the reply and reuse the connection. Must be called
- * before the reply is sent: from then on node discards an unread body without any bound.
+ * Discards the rest of a body after an early reply, so that the client can read the reply and reuse the connection.
+ * Must be called before the reply is sent: afterwards Node discards an unread body without a limit.
  */
 export function discardRest(message: IncomingMessage): void {
-  // A request of this process (`local-fetch.ts`) does not say that it is complete.
+  // An internal request (`local-fetch.ts`) does not set `complete`.
   if (message.complete || message.readableEnded || message.destroyed) return;
   let bytes = 0;
   const disconnect = (): void => void message.socket.destroy();
@@ -147,13 +147,16 @@ function tooLarge(bytesMax: number): ServiceError {
   return new ServiceError('PayloadTooLarge', `The body is larger than ${formatByteLimit(bytesMax)}.`);
 }
 
-/** All of it was read, though the stream has not said so yet: most bodies arrive with their heads, and none waits for that. */
+/**
+ * Whether the whole body was read, before the stream emits its end: most bodies arrive together with their headers, and
+ * need not wait.
+ */
 function isReceived(message: IncomingMessage): boolean {
   return message.complete && message.readableLength === 0 && !message.destroyed;
 }
 
 /**
- * Reads a body piece by piece, with back-pressure from its lease and time-outs for its sender. The stream's own iterator
+ * Reads a body piece by piece, with back-pressure from its lease and timeouts for its sender. The stream's own iterator
  * creates several promises and timers per piece, which costs more than the copying.
  */
 class BodyReader {
@@ -165,7 +168,7 @@ class BodyReader {
   #hasNews = false;
   #failure: ServiceError | undefined;
   #wake: (() => void) | undefined;
-  /** Since the rate was last checked. */
+  /** Since the last check of the rate. */
   #bytes = 0;
   #waitedMilliseconds = 0;
 
@@ -232,7 +235,7 @@ class BodyReader {
     if (this.#message.destroyed) this.#onClose();
   }
 
-  /** Counts only the time in which the service waited for the sender. */
+  /** Counts only the time during which the service waited for the sender. */
   #checkRate(milliseconds: number): void {
     const { bodyIdleSeconds, bodyBytesPerSecondMin } = this.#options.limits;
     this.#waitedMilliseconds += milliseconds;
@@ -258,7 +261,7 @@ class BodyReader {
     if (!this.#message.readableEnded) this.#onError(undefined);
   };
 
-  /** While the reader is busy with a piece, the sender is not the slow one. */
+  /** While the reader is busy with a piece, the sender is not slow. */
   readonly #onIdle = (): void => {
     if (this.#wake === undefined) return;
     const { bodyIdleSeconds } = this.#options.limits;

@@ -1,12 +1,12 @@
 import type { IncomingMessage } from 'node:http';
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** The address of the client of a request; empty for a connection that has ended. */
+/** The address of a request's client; empty for a closed connection. */
 export type ClientAddress = (message: Pick<IncomingMessage, 'headers' | 'socket'>) => string;
 
 /**
  * Behind trusted proxies, the address that the first of them saw. The list is read from its end, where our own proxy
- * writes: everything before the last address that is no trusted proxy may be made up by the client.
+ * appends: everything before the last untrusted address may be forged by the client.
  */
 export function createClientAddress(trustedProxies: readonly string[]): ClientAddress {
   const trusted = toBlockList(trustedProxies);
@@ -23,7 +23,7 @@ export function createClientAddress(trustedProxies: readonly string[]): ClientAd
   };
 }
 
-/** Addresses and networks such as `10.0.0.0/8`, checked when the settings were read. */
+/** Addresses and networks such as `10.0.0.0/8`, already validated with the settings. */
 function toBlockList(entries: readonly string[]): BlockList | undefined {
   if (entries.length === 0) return undefined;
   const list = new BlockList();
@@ -45,7 +45,7 @@ function familyOf(address: string): 'ipv4' | 'ipv6' {
   return isIPv4(address) ? 'ipv4' : 'ipv6';
 }
 
-/** Most proxies write `X-Forwarded-For`; `Forwarded` (RFC 7239) counts where there is none. */
+/** Most proxies write `X-Forwarded-For`; `Forwarded` (RFC 7239) is the fallback. */
 function readHops(headers: IncomingMessage['headers']): readonly string[] {
   const list = headers['x-forwarded-for'];
   if (list !== undefined) return String(list).split(',');

@@ -9,7 +9,7 @@ import { isObject } from '../../model/strict-json.ts';
 import { DEFAULT_DATABASE } from '../../model/table.ts';
 import { acceptOf } from '../dialects.ts';
 
-/** A second one would be ambiguous: proxies and servers differ in which of the two counts. */
+/** A second one would be ambiguous: proxies and servers disagree on which of the two applies. */
 const SINGLE_HEADERS = new Set([
   'authorization',
   'x-api-key',
@@ -49,7 +49,7 @@ export function hasCredential(credentials: Credentials): boolean {
   return credentials.apiKey !== undefined || credentials.bearer !== undefined;
 }
 
-/** Another scheme is an invalid credential, not an absent one. */
+/** Another scheme is an invalid credential, not a missing one. */
 function readBearer(header: string | undefined): string | undefined {
   if (header === undefined || header === '') return undefined;
   const match = /^bearer +(\S+) *$/i.exec(header);
@@ -57,7 +57,7 @@ function readBearer(header: string | undefined): string | undefined {
   throw new ServiceError('Unauthenticated', 'The Authorization header must have the form "Bearer <token>".');
 }
 
-/** The database of a request: by header, by host name below the configured suffix, or the default one. */
+/** The database of a request: from a header, from a host name below the configured suffix, or the default one. */
 export function readDatabaseName(message: IncomingMessage, hostSuffix: string | undefined): string {
   const names = [
     readName(message, 'x-service-database'),
@@ -78,7 +78,7 @@ function readHeader(message: IncomingMessage, name: string): string | undefined 
   return typeof header === 'string' && header !== '' ? header : undefined;
 }
 
-/** Node reads a header as Latin-1; clients send names as UTF-8. */
+/** Node decodes headers as Latin-1; clients send names as UTF-8. */
 function readName(message: IncomingMessage, name: string): string | undefined {
   const header = readHeader(message, name);
   if (header === undefined) return undefined;
@@ -91,11 +91,11 @@ function readHostDatabase(host: string | undefined, suffix: string | undefined):
   const name = host.replace(/:\d+$/, '').toLowerCase();
   const ending = `.${suffix.toLowerCase()}`;
   if (!name.endsWith(ending)) return undefined;
-  // Several labels are a name that no database can have, so they never mean the default database.
+  // No database name consists of several labels, so they never mean the default database.
   return name.slice(0, -ending.length);
 }
 
-/** The namespace in which a LanceDB client works whose database address continues with a path. */
+/** The namespace of a LanceDB client whose database address includes a path. */
 export function readPrefix(message: IncomingMessage, delimiter: string): NamespacePath {
   const prefix = readName(message, 'x-lancedb-database-prefix') ?? '';
   const names = prefix.split('/').filter((name) => name !== '');
@@ -119,7 +119,7 @@ function toRequestId(sent: unknown): string | undefined {
 
 const CONTEXT_PREFIX = 'header.';
 
-/** Headers that a body's context cannot replace: credentials, the database, and framing. */
+/** Headers that a body's context cannot override: credentials, the database, and framing. */
 const NEVER_FROM_CONTEXT = new Set([
   ...SINGLE_HEADERS,
   'x-lancedb-database-prefix',
@@ -138,7 +138,7 @@ const NEVER_FROM_CONTEXT = new Set([
 
 export type HeaderReader = (name: string) => string | undefined;
 
-/** A header that was sent, else the entry `header.<name>` of the body's context. */
+/** A header of the request, otherwise the entry `header.<name>` of the body's context. */
 export function headerReader(message: IncomingMessage, context: unknown): HeaderReader {
   const fromContext = readContextHeaders(context);
   return (name) => {

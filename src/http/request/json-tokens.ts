@@ -12,17 +12,17 @@ export const [SPACE, TAB, NEWLINE, RETURN] = [0x20, 0x09, 0x0a, 0x0d];
 export const [OPEN_BRACE, CLOSE_BRACE, OPEN_BRACKET, CLOSE_BRACKET] = [0x7b, 0x7d, 0x5b, 0x5d];
 const [BACKSLASH, LETTER_U, MINUS, POINT, ZERO, NINE] = [0x5c, 0x75, 0x2d, 0x2e, 0x30, 0x39];
 
-/** Decoded in pieces: one text may be the whole body. */
+/** Decoded in pieces, because one string may be the whole body. */
 const PIECE_BYTES = 64 * 1024;
 
-/** Reads up to the closing quote, across slices. */
+/** Reads a string up to its closing quote, across slices. */
 export class TextReader {
   readonly #bytes: Buffer;
   readonly #pieces: string[] = [];
   at: number;
   #start: number;
   #hasEscapes = false;
-  /** The offset after an escape that needs the next one: half of a pair. */
+  /** The offset after a surrogate escape whose second half must follow. */
   #pairEnd = -1;
 
   constructor(bytes: Buffer, at: number) {
@@ -31,7 +31,7 @@ export class TextReader {
     this.#start = at;
   }
 
-  /** `undefined` while the text goes on after the limit. */
+  /** `undefined` if the string continues after the limit. */
   read(limit: number): string | undefined {
     const bytes = this.#bytes;
     let { at } = this;
@@ -89,14 +89,14 @@ function unescape(text: string): string {
 const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/;
 const NUMBER_CODES: ReadonlySet<number> = new Set(Buffer.from('0123456789+-.eE'));
 
-/** With at most 15 digits both numbers of the division are exact, and so its result is the nearest one. */
+/** With at most 15 digits, both operands of the division are exact, so its result is the nearest double. */
 const DIGITS_MAX = 15;
 const POWERS_OF_TEN = Array.from({ length: DIGITS_MAX + 1 }, (_, exponent) => 10 ** exponent);
 
-/** One for all: numbers make up most of a large body. */
+/** Shared, because numbers make up most of a large body. */
 const shortNumber = { value: 0, end: 0 };
 
-/** Ends where it starts when the number is long, has an exponent, or is none. */
+/** `end` equals `start` if the number is long, has an exponent, or is not a number. */
 export function readShortNumber(bytes: Buffer, start: number): Readonly<typeof shortNumber> {
   shortNumber.end = start;
   let at = start;
@@ -126,7 +126,7 @@ export function readShortNumber(bytes: Buffer, start: number): Readonly<typeof s
   return shortNumber;
 }
 
-/** Every other number, as it is written. */
+/** Any other number, as text. */
 export function readLongNumber(bytes: Buffer, start: number): string {
   let end = start;
   while (NUMBER_CODES.has(bytes[end] ?? 0)) end += 1;

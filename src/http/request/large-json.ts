@@ -9,18 +9,18 @@ import { QUOTE, RETURN, SPACE, TAB } from './json-tokens.ts';
 
 export interface LargeJsonBounds {
   readonly depthMax: number;
-  /** Numbers, texts and all others, of the whole body. */
+  /** The number of values in the whole body. */
   readonly valuesMax: number;
-  /** Of one object. */
+  /** The number of keys of one object. */
   readonly keysMax: number;
 }
 
-/** A body that is parsed between two turns of the event loop: a few milliseconds. */
+/** How much is parsed per turn of the event loop, in a few milliseconds. */
 const SLICE_BYTES = 64 * 1024;
 
 /**
- * Accepts what `parseStrictJson` accepts and returns the same values, but lets other requests run in between: for 16 MiB
- * that function would block them for a second.
+ * Accepts the same texts as `parseStrictJson` and returns the same values, but lets other requests run in between: for
+ * 16 MiB, that function would block them for a second.
  */
 export async function parseLargeJson(
   bytes: Uint8Array,
@@ -59,11 +59,11 @@ class LargeJsonParser {
   constructor(bytes: Uint8Array, bounds: LargeJsonBounds) {
     this.#bytes = Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength);
     this.#bounds = bounds;
-    // A byte order mark is not part of the text.
+    // Skips a byte order mark.
     if (this.#bytes.toString('latin1', 0, 3) === '\u00ef\u00bb\u00bf') this.#at = 3;
   }
 
-  /** True at the end of the text. */
+  /** Returns true at the end of the text. */
   advance(count: number): boolean {
     const limit = Math.min(this.#bytes.length, this.#at + count);
     while (this.#at < limit) {

@@ -4,23 +4,26 @@ import { isLoopback } from '../../model/address.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 
 export interface HostSettings {
-  /** That the server listens on. */
+  /** The address that the server listens on. */
   readonly host: string;
   readonly hostSuffix: string | undefined;
-  /** Besides those of this machine. */
+  /** In addition to the names of this machine. */
   readonly allowedHosts: readonly string[];
 }
 
 /**
- * Against web pages that send requests to a server on the machine of their reader: a page names itself in Origin and, in
- * DNS rebinding, a name that it chose in Host.
+ * Protects against web pages that send requests to a server on their reader's machine: a page reveals itself in Origin
+ * and, with DNS rebinding, by a name of its choice in Host.
  */
 export function requireOwnHost({ headers }: IncomingMessage, settings: HostSettings): void {
   requireOwnOrigin(headers.origin, settings);
   requireOwnName(headers.host, settings);
 }
 
-/** The same, but pages that this server sent, such as the console, may have any name that Host may have. */
+/**
+ * Like `requireOwnHost`, but pages served by this server, such as the console, may have any name that is allowed in
+ * Host.
+ */
 export function requireOwnPage({ headers }: IncomingMessage, settings: HostSettings): void {
   const { origin, host } = headers;
   const isSent = origin !== undefined && parse(origin)?.host === parse(`http://${host}`)?.host;
@@ -46,7 +49,7 @@ function isOwn(address: string, { allowedHosts, hostSuffix }: HostSettings): boo
   );
 }
 
-/** `undefined` for what is no address, such as the origin `null` of a sandboxed page. */
+/** `undefined` if it is not an address, such as the origin `null` of a sandboxed page. */
 function parse(address: string): URL | undefined {
   return URL.canParse(address) ? new URL(address) : undefined;
 }

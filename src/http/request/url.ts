@@ -6,7 +6,9 @@ import type { Dialect, RequestFacts } from '../../operations/operation.ts';
 
 type QueryParameters = Pick<RequestFacts, 'query' | 'queryLists'>;
 
-/** Unknown parameters are refused as misspelt; from the LanceDB client, whose newer releases add some, they are ignored. */
+/**
+ * Refuses unknown parameters as misspelled, but ignores them from the LanceDB client, whose newer releases add some.
+ */
 export function readQueryValues(url: string, shape: Type.TObject, dialect: Dialect): QueryParameters {
   const query: Record<string, string> = {};
   const queryLists: Record<string, string[]> = {};
@@ -39,8 +41,8 @@ function requireWellFormed(text: string): void {
 }
 
 /**
- * The Rust client of the REST namespace form-encodes identifiers in the path: its plus sign is a space. It is the only client
- * without a User-Agent.
+ * The Rust client of the REST namespace form-encodes identifiers in the path, so a plus sign means a space. It is the
+ * only client without a User-Agent.
  */
 export function decodePlusSigns({ url = '', headers }: Pick<IncomingMessage, 'url' | 'headers'>): string {
   if (headers['user-agent'] !== undefined) return url;
