@@ -11,7 +11,7 @@ import type { Fault, NestedShape } from './find-faults.ts';
 
 type Body = Record<string, unknown>;
 
-/** A parsed JSON object as the operation takes it: normalized and checked against its shape. */
+/** A parsed JSON object, normalized and validated against the operation's shape. */
 export function decodeBody(
   operation: Operation,
   raw: Body,
@@ -21,7 +21,7 @@ export function decodeBody(
   if (operation.body.kind !== 'json') return raw;
   const given = withoutNulls(raw);
   const body = operation.body.normalize?.(given) ?? given;
-  // Newer LanceDB clients add fields; for the contract's clients a misspelt field must be an error.
+  // Newer LanceDB clients add fields; for other clients, a misspelled field must be an error.
   const ignored = checkShape(operation.body.shape, body, dialect === 'lancedb');
   if (ignored.length > 0) {
     telemetry.emit({ kind: 'unknown-fields-ignored', operation: operation.id, names: ignored });
@@ -31,7 +31,7 @@ export function decodeBody(
 
 const FIELD_CHARACTERS_MAX = 200;
 
-/** Refuses what does not match. With `lenient`, unknown fields are dropped, and their paths returned. */
+/** Refuses a value that does not match. If `lenient`, drops unknown fields and returns their paths. */
 export function checkShape(shape: Type.TSchema, value: Body, lenient: boolean): readonly string[] {
   if (matches(shape, value)) return [];
   dropNulls(value, shape);
@@ -41,11 +41,13 @@ export function checkShape(shape: Type.TSchema, value: Body, lenient: boolean): 
   throw shapeRefusal(findFaults(shape, value));
 }
 
-/** A null field counts as absent inside of a body too, where its shape does not take null: clients send all that they know. */
+/**
+ * Nested null fields also count as absent, unless their shape accepts null: clients send every field that they know.
+ */
 function dropNulls(value: unknown, shape: NestedShape): void {
   if (Array.isArray(value)) {
     const { items } = shape;
-    // As below.
+    // See `dropUnknown` below: values without fields are skipped.
     if (items === undefined || isList(items) || !hasFields(items)) return;
     for (const item of value) dropNulls(item, items);
     return;
@@ -93,7 +95,7 @@ function unescapePointer(part: string): string {
 function shapeRefusal(faults: readonly Fault[]): ServiceError {
   const unknown = faults.find(isUnknownField);
   if (unknown !== undefined) return unknownField(unknown);
-  // The deepest fault is specific; those above it only say that no choice matches.
+  // The deepest fault is specific; those above it only report that no alternative matches.
   const [fault] = faults
     .filter(({ keyword }) => keyword !== 'additionalProperties')
     .toSorted((one, other) => depth(other) - depth(one));
@@ -101,7 +103,7 @@ function shapeRefusal(faults: readonly Fault[]): ServiceError {
   return invalidInput(`${fieldName(fault.instancePath) || 'The body'} ${describeFault(fault, faults)}.`);
 }
 
-/** A wrong value in a map is reported as an additional property too, with another keyword. */
+/** A wrong value in a map is also reported as an additional property, but with another keyword. */
 function isUnknownField({ keyword, schemaPath }: Fault): boolean {
   return keyword === 'boolean' && schemaPath.endsWith('/additionalProperties');
 }
@@ -137,7 +139,7 @@ function describeFault(fault: Fault, faults: readonly Fault[]): string {
   }
 }
 
-/** All types of a choice. */
+/** All types of a union. */
 function typesAt(pointer: string, faults: readonly Fault[]): readonly string[] {
   return faults.flatMap((fault) =>
     fault.keyword === 'type' && fault.instancePath === pointer ? [String(fault.params.type)] : [],
@@ -148,7 +150,7 @@ function depth(fault: Fault): number {
   return fault.instancePath.split('/').length;
 }
 
-/** `updates[0][1]` for the JSON pointer `/updates/0/1`; unusual names are quoted. */
+/** `updates[0][1]` for the JSON pointer `/updates/0/1`; quotes unusual names. */
 function fieldName(pointer: string): string {
   return pointer
     .split('/')

@@ -3,7 +3,7 @@ import { Compile } from 'typebox/compile';
 import type { Validator } from 'typebox/compile';
 import { isObject } from '../model/strict-json.ts';
 
-/** One reason why a value does not match, in the terms of JSON Schema. */
+/** One reason why a value does not match, in terms of JSON Schema. */
 export interface Fault {
   readonly keyword: string;
   readonly schemaPath: string;
@@ -12,17 +12,17 @@ export interface Fault {
   readonly message: string;
 }
 
-/** Each keyword has some of them. */
+/** Each keyword has some of these. */
 interface FaultParameters {
   readonly requiredProperties?: readonly string[];
-  /** Of an unknown field: those that its parent has. */
+  /** For an unknown field: the fields that its parent has. */
   readonly knownFields?: readonly string[];
   readonly limit?: unknown;
   readonly type?: unknown;
   readonly [other: string]: unknown;
 }
 
-/** The keywords of a shape that hold other shapes. */
+/** The keywords of a shape that contain other shapes. */
 export interface NestedShape extends Type.TSchema {
   readonly type?: string;
   readonly anyOf?: readonly NestedShape[];
@@ -34,7 +34,7 @@ export interface NestedShape extends Type.TSchema {
   readonly minItems?: number;
 }
 
-/** Compiled at the first use: compiling all shapes would take a tenth of every start. */
+/** Compiled on first use: compiling all shapes would take a tenth of the startup time. */
 const validators = new WeakMap<Type.TSchema, Validator>();
 
 export function matches(shape: Type.TSchema, value: unknown): boolean {
@@ -42,7 +42,7 @@ export function matches(shape: Type.TSchema, value: unknown): boolean {
 }
 
 /**
- * Why a value does not match. Only the first wrong item of an array, and the first wrong entry of a map, are looked at: the
+ * Why a value does not match. Reports only the first wrong item of an array, and the first wrong entry of a map: the
  * library's own list takes seconds for millions of them.
  */
 export function findFaults(shape: NestedShape, value: unknown, pointer = ''): readonly Fault[] {
@@ -108,7 +108,7 @@ function faultsOfUnknown(
   return first === undefined ? [] : [unknownField(`${pointer}/${escapePointer(first)}`, knownFields)];
 }
 
-/** The fields that the shape does not name. */
+/** Faults of the fields that the shape does not name. */
 function faultsOfOthers(
   rest: boolean | NestedShape | undefined,
   value: Readonly<Record<string, unknown>>,
@@ -128,7 +128,7 @@ function wrongType({ type }: NestedShape, pointer: string): readonly Fault[] {
   return [newFault('type', pointer, { type })];
 }
 
-/** The keyword that the library uses for it. */
+/** The library uses this keyword for unknown fields. */
 function unknownField(pointer: string, knownFields: readonly string[]): Fault {
   return { ...newFault('boolean', pointer, { knownFields }), schemaPath: '#/additionalProperties' };
 }

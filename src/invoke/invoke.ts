@@ -18,17 +18,17 @@ export interface Input extends Omit<
   OperationRequest,
   'caller' | 'write' | 'branchId' | 'table' | 'path' | 'namespace'
 > {
-  /** On the clock of `performance.now`: the catalog is seen as it was then, or later. */
+  /** On the clock of `performance.now`: lookups see the catalog as of then or later. */
   readonly arrivedAt: number;
-  /** Decoded by `decodeBody`; empty where there is none. */
+  /** Decoded by `decodeBody`; empty if there is no body. */
   readonly body: Readonly<Record<string, unknown>>;
-  /** What identifies the request beside its body, such as its URL: part of its digest. */
+  /** Identifies the request apart from its body, such as its URL; part of its digest. */
   readonly address: string;
-  /** Of the bytes of an Arrow body, after they have been read: part of the digest. */
+  /** The digest of an Arrow body after it was read; part of the request's digest. */
   readonly streamDigest?: () => string;
-  /** Passes the request on to the node that owns the table; `undefined` when this one does. Absent where one node serves. */
+  /** Forwards the request to the node that owns the table; `undefined` if this one does. Absent on a single node. */
   readonly forward?: ((table: TableRecord) => Promise<Reply | undefined>) | undefined;
-  /** How long the former name of a renamed table still resolves, for this request. */
+  /** How long the previous name of a renamed table still resolves, for this request. */
   readonly renamedSeconds: number;
 }
 
@@ -38,10 +38,10 @@ export interface InvokeDependencies {
 }
 
 /**
- * Executes one operation for a caller, whatever the protocol: resolves and authorizes the target, checks the conditions of
- * a write, then runs the operation. Admission control and rate limits are up to the front end, which also marks the
- * `response` of the reply right before it sends it, or releases it (`writes.responses`): until then an identical request
- * of a client that has gone waits.
+ * Executes one operation for a caller, independently of the protocol: resolves and authorizes the target, checks the
+ * conditions of a write, then runs the operation. Admission control and rate limits are up to the front end, which also
+ * marks the `response` of the reply right before it sends it, or releases it (`writes.responses`): until then, an
+ * identical request waits.
  */
 export async function invoke(
   operation: Operation,
@@ -52,7 +52,7 @@ export async function invoke(
   const resolved = await resolveTarget(operation, caller, input, services.catalog);
   const forwarded = await forward(operation, input, resolved, services.catalog);
   if (forwarded !== undefined) return forwarded;
-  // Data that another program wrote are checked before the engine reads them.
+  // Data that another program wrote is checked before the engine reads it.
   const isUnchecked = resolved.table?.isDeclared === true && operation.ignoresData === undefined;
   const target = isUnchecked ? { ...resolved, table: await checkDeclared(resolved.table, services) } : resolved;
   if (isWrite(operation)) writeGate.requireLock();
@@ -78,14 +78,14 @@ function namesBranch(operation: Operation): boolean {
   return isWrite(operation) && operation.startsBranches !== true;
 }
 
-/** Of the branch that a write names. `undefined` for the main one. */
+/** The id of the branch that a write names; `undefined` for the main branch. */
 async function findBranchId(
   table: TableRecord | undefined,
   { body, query }: Pick<Input, 'body' | 'query'>,
   { engine }: Services,
 ): Promise<string | undefined> {
   const branch = body['branch'] ?? query['branch'];
-  // A table that is only declared has no branches: the operation refuses it.
+  // A table that is only declared has no branches; the operation will refuse it.
   if (table === undefined || table.isDeclared === true || typeof branch !== 'string') return undefined;
   return engine.versions.identifyBranch(table.location, branch);
 }
@@ -97,7 +97,7 @@ function readReplacement({ path, query, body }: OperationRequest): 'data' | 'tab
   return isOverwrite(body?.['mode']) ? 'table' : undefined;
 }
 
-/** Writes of a table run at the node that owns it; so does a create that may replace one. */
+/** Writes of a table run on the node that owns it, and so does a create that may replace one. */
 async function forward(
   operation: Operation,
   input: Input,
@@ -110,7 +110,7 @@ async function forward(
   return written && input.forward(written);
 }
 
-/** A database that the caller may not see is refused like one that does not exist. `since`: when the request arrived. */
+/** A database that is hidden from the caller is refused as if it did not exist. `since`: when the request arrived. */
 export async function requireDatabase(
   name: string,
   caller: Caller,
@@ -122,7 +122,7 @@ export async function requireDatabase(
   return database;
 }
 
-/** An internal error about a table that was dropped meanwhile means that the table does not exist. */
+/** If the table was dropped meanwhile, an internal error means that the table does not exist. */
 export async function explainFailure(
   error: unknown,
   { table, delimiter }: Pick<OperationRequest, 'table' | 'delimiter'>,
@@ -164,7 +164,7 @@ function readWriteRequest(
   };
 }
 
-/** A success must not be reported for a write that ignored the condition of its caller. */
+/** A write that ignores its caller's condition must not succeed. */
 function refuseIgnoredCondition(operation: Operation, { header }: Input): void {
   if (operation.usesPipeline === true || !isWrite(operation) || header('if-match') === undefined) return;
   throw invalidInput(
@@ -175,7 +175,10 @@ function refuseIgnoredCondition(operation: Operation, { header }: Input): void {
 
 type TargetIds = readonly [table: string | undefined, branch: string | undefined];
 
-/** Equal digests mean equal requests. Tables and branches are included by id: they can be removed and created again. */
+/**
+ * Equal digests mean equal requests. Tables and branches are included by id, because they can be removed and created
+ * again.
+ */
 function digestRequest(operation: Operation, caller: Caller, input: Input, [table, branch]: TargetIds): string {
   const { address, database, header, body, streamDigest } = input;
   const content = operation.body.kind === 'arrow' ? streamDigest?.() : JSON.stringify(body);
@@ -193,7 +196,7 @@ function readKey(text: string | undefined): string | undefined {
   throw invalidInput(`The Idempotency-Key must have 1 to ${KEY_CHARACTERS_MAX} printable characters.`);
 }
 
-/** With the quotes of an entity tag, or without. */
+/** With or without the quotes of an entity tag. */
 function readExpectedVersion(text: string | undefined): number | undefined {
   if (text === undefined || text.trim() === '*') return undefined;
   const digits = /^"?(\d{1,15})"?$/.exec(text.trim())?.[1];

@@ -23,10 +23,10 @@ interface TargetInput extends Pick<OperationRequest, 'database' | 'delimiter' | 
   readonly arrivedAt: number;
 }
 
-/** What an operation acts on, found in the catalog and permitted to the caller. */
+/** The target of an operation, found in the catalog and permitted to the caller. */
 type ResolvedTarget = Pick<OperationRequest, 'table' | 'path' | 'namespace'>;
 
-/** The identifier is in the address; an `id` in the body must agree with it. */
+/** The identifier is in the address; an `id` in the body must match it. */
 interface Identified extends Pick<TargetInput, 'delimiter' | 'params' | 'body'> {
   readonly operation: Pick<Operation, 'identifier'>;
 }
@@ -38,7 +38,7 @@ interface TargetRequest extends TargetInput {
   readonly catalog: Catalog;
 }
 
-/** Hidden and absent look the same; visible but not permitted is refused as such. */
+/** Hidden and missing targets look the same; visible ones without permission are refused as such. */
 export async function resolveTarget(
   operation: Operation,
   caller: Caller,
@@ -48,7 +48,7 @@ export async function resolveTarget(
   const { database, delimiter, prefix, params, query, body, renamedSeconds, arrivedAt } = input;
   const { target, permission } = operation;
   if (target === 'server') {
-    // The permission may be on anything; the operation checks on what exactly the caller has it.
+    // The permission may apply to anything; the operation checks what exactly.
     if (permission !== 'see' && !administersAnything(caller)) throw notPermitted(permission);
     return {};
   }
@@ -103,7 +103,7 @@ function decide({ caller, database, operation }: TargetRequest, path: TablePath)
   return authorize(caller, operation.permission, { database: database.name, path, kind: 'table' });
 }
 
-/** Needs the same permission at the table's new name. */
+/** Requires the same permission on the table's new name. */
 async function findRenamed(request: TargetRequest, path: TablePath): Promise<TableRecord | undefined> {
   const { renamedSeconds, database, catalog } = request;
   if (renamedSeconds === 0) return undefined;
@@ -158,7 +158,7 @@ export function readTablePath({ delimiter, params, body, operation }: Identified
   return fromBody;
 }
 
-/** The root is written as the delimiter alone, or left out where the router would take that for a dot of the path. */
+/** The root is written as the delimiter alone, or omitted where the router would treat that as a path segment `.`. */
 export function readNamespacePath({ delimiter, params, body }: Identified): NamespacePath {
   const { id: identifier = '' } = params;
   const { id: bodyId } = body;
