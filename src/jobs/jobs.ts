@@ -8,11 +8,11 @@ import { SharedJobs } from './shared-jobs.ts';
 export type { JobRecord as Job, JobSummary } from '../catalog/catalog.ts';
 
 export interface NewJob extends JobSubject {
-  /** Its work is done in steps that can be done again: it goes on after a restart, or at another node. */
+  /** Its work consists of repeatable steps, so it continues after a restart, or on another node. */
   readonly isResumable?: true;
   /** Two jobs with the same key never run at the same time. */
   readonly exclusiveKey: string;
-  /** A retry of the request while its job is unfinished joins that job. */
+  /** A repeated request joins the unfinished job with the same value. */
   readonly sameAs: string;
 }
 
@@ -24,8 +24,8 @@ interface OwnJob extends JobRecord {
 export type JobResult = Readonly<Record<string, unknown>>;
 
 /**
- * Reports what the job does now. Fails when the job was cancelled, or when another node owns the table by now: a running
- * phase cannot be stopped inside.
+ * Reports the current phase. Throws if the job was cancelled, or another node owns the table by now: a running phase
+ * cannot be interrupted.
  */
 export type EnterPhase = (phase: string) => Promise<void> | void;
 
@@ -33,19 +33,19 @@ export interface StartedJob<Result extends JobResult> {
   readonly id: string;
   /** Rejects with an error for the caller. */
   readonly outcome: Promise<Result>;
-  /** Resolves when every node can find the job. Absent when it is lost with this process. */
+  /** Resolves when every node can find the job. Absent if the job is lost with this process. */
   readonly recorded: Promise<void> | undefined;
 }
 
 interface SharedParts {
   readonly store: Catalog['jobs'];
-  /** Whether this node may write to the table. Absent where one process serves: then only resumable jobs are stored. */
+  /** Whether this node may write to the table. Absent on a single node: then only resumable jobs are stored. */
   readonly owns?: (tableId: string) => Promise<boolean>;
 }
 
 type Work = (enter: EnterPhase) => Promise<JobResult>;
 
-/** The work of a job that another process has begun; `undefined` when there is nothing left to do it on. */
+/** The work of a job that another process began; `undefined` if its subject no longer exists. */
 export type ResumeJob = (job: JobRecord) => Promise<{ readonly subject: NewJob; readonly work: Work } | undefined>;
 
 export interface JobsSettings {
@@ -55,7 +55,7 @@ export interface JobsSettings {
   readonly makeId: () => string;
   /** Whether the table still exists. */
   readonly hasTable: (tableId: string) => Promise<boolean>;
-  /** Where jobs are stored; absent in tests of what needs no store. */
+  /** Where jobs are stored; absent in tests that need no store. */
   readonly shared?: SharedParts | undefined;
 }
 
@@ -65,7 +65,7 @@ interface Entry {
   readonly outcome: Promise<JobResult>;
   readonly settle: { readonly resolve: (result: JobResult) => void; readonly reject: (error: unknown) => void };
   timer: NodeJS.Timeout | undefined;
-  /** The process ends: a resumable job stops before its next phase, and goes on elsewhere. */
+  /** The process is shutting down: a resumable job stops before its next phase, and continues elsewhere. */
   isInterrupted: boolean;
 }
 
@@ -75,15 +75,15 @@ const MOVED = 'Another node took over the table. The job changed nothing; start 
 
 /**
  * Work that may outlast its request. Index builds and maintenance are lost with their process: such a job commits
- * everything at its end, so one that is lost has changed nothing. Resumable jobs are stored, and go on in the next process
- * or at the next owner of the table. Where several nodes serve, all of them see the state of all jobs.
+ * everything at its end, so a lost job has changed nothing. Resumable jobs are stored, and continue in the next process
+ * or on the next owner of the table. In a cluster, all nodes see the state of all jobs.
  */
 export class Jobs {
   readonly #settings: JobsSettings;
   readonly #shared: SharedJobs | undefined;
-  /** Oldest first; the oldest ended ones are forgotten. */
+  /** Oldest first; the oldest ended jobs are removed. */
   readonly #entries = new Map<string, Entry>();
-  /** In the order in which they run. */
+  /** In the order in which they will run. */
   readonly #waiting = new Set<Entry>();
   readonly #running = new Set<Entry>();
   readonly #resumers = new Map<string, ResumeJob>();
@@ -113,12 +113,12 @@ export class Jobs {
     return { id: entry.job.id, outcome: entry.outcome as Promise<Result>, recorded };
   }
 
-  /** How to go on with jobs of this kind that a process left unfinished. To be called before `startResuming`. */
+  /** Registers how to continue unfinished jobs of this kind. Call it before `startResuming`. */
   registerKind(kind: string, resume: ResumeJob): void {
     this.#resumers.set(kind, resume);
   }
 
-  /** Once tables may be written: now, and where several nodes serve again and again. */
+  /** Call it once tables may be written: resumes jobs now and, in a cluster, periodically. */
   startResuming(): void {
     void this.#resumeAbandoned();
     if (this.#settings.shared?.owns === undefined) return;
@@ -148,18 +148,18 @@ export class Jobs {
     const stored = (await this.#shared?.list(databaseId)) ?? [];
     const others = stored.filter(({ id }) => !this.#entries.has(id));
     if (others.length === 0 && this.#settings.shared?.owns === undefined) return own;
-    // Every node lists them in the same order: the next page may come from another one.
+    // All nodes sort them in the same way, because the next page may come from another node.
     return [...own, ...others].toSorted((a, b) => b.createdAt - a.createdAt || (a.id < b.id ? 1 : -1));
   }
 
-  /** A waiting job ends at once; a running one ends before its next phase, if there is one. */
+  /** A waiting job ends at once; a running one before its next phase, if there is one. */
   async cancel(id: string): Promise<JobRecord | undefined> {
     if (!this.#entries.has(id)) return this.#shared?.cancel(id);
     this.#cancelOwn(id);
     return this.find(id);
   }
 
-  /** No job starts any more, and waiting jobs are cancelled. Resolves when the running ones have ended. */
+  /** Starts no more jobs and cancels waiting ones. Resolves when the running ones have ended. */
   async drain(): Promise<void> {
     this.#isClosed = true;
     const outcomes = [...this.#waiting, ...this.#running].map(({ outcome }) => outcome);
@@ -179,7 +179,7 @@ export class Jobs {
     }
   }
 
-  /** Leaves running jobs to themselves: they commit only at their end, and everything at once. */
+  /** Abandons running jobs: they commit everything at once, at their end. */
   close(): void {
     this.interrupt();
     for (const { job } of this.#running) {
@@ -242,7 +242,7 @@ export class Jobs {
     }
   }
 
-  /** Round-robin: the jobs that this caller still has go behind those of others. */
+  /** Round-robin: moves the waiting jobs of this caller behind those of others. */
   #letOthersPass(caller: string): void {
     for (const entry of [...this.#waiting].filter(({ job }) => job.subject.caller === caller)) {
       this.#waiting.delete(entry);
@@ -269,7 +269,7 @@ export class Jobs {
     this.#runNext(true);
   }
 
-  /** Work on a table that another node writes by now would be in its way. Nothing to wait for where one process serves. */
+  /** Stops work on a table that another node writes by now. Returns no promise on a single node. */
   #requireOwner(entry: Entry): Promise<void> | undefined {
     const owns = this.#settings.shared?.owns;
     if (owns === undefined) return undefined;
@@ -312,7 +312,7 @@ export class Jobs {
     this.#settle(entry, () => entry.settle.reject(error));
   }
 
-  /** Another process goes on with the job. */
+  /** Leaves the job to another process. */
   #leave(entry: Entry, error: Error): void {
     clearTimeout(entry.timer);
     this.#waiting.delete(entry);
@@ -322,7 +322,7 @@ export class Jobs {
     entry.settle.reject(error);
   }
 
-  /** Resolves when every process can find the job. `undefined` when it is not stored. */
+  /** Resolves when every process can find the job. `undefined` if it is not stored. */
   #save(job: OwnJob): Promise<void> | undefined {
     const isStored = this.#settings.shared?.owns !== undefined || job.subject.isResumable === true;
     return isStored ? this.#shared?.save(job) : undefined;
@@ -345,7 +345,7 @@ export class Jobs {
     } catch (cause) {
       fail(cause);
     }
-    // Where several nodes serve, it is called again in any case.
+    // In a cluster, it is called again periodically anyway.
     if (!hasFailed || shared.owns !== undefined || this.#isClosed) return;
     this.#resuming = setTimeout(() => void this.#resumeAbandoned(), RESUME_MILLISECONDS).unref();
   }
@@ -372,14 +372,14 @@ export class Jobs {
     this.#runNext(true);
   }
 
-  /** Ends a job that waits. */
+  /** Ends a waiting job. */
   #drop(entry: Entry, state: 'CANCELLED' | 'TIMED_OUT', error: ServiceError): void {
     clearTimeout(entry.timer);
     this.#end(entry, { state, failure: toFailure(WAITING, error) });
     this.#settle(entry, () => entry.settle.reject(error));
   }
 
-  /** Once a caller has the outcome, every node shows it. */
+  /** Every node shows the outcome before the caller gets it. */
   #settle({ job }: Entry, settle: () => void): void {
     const saved = this.#save(job);
     if (saved === undefined) settle();
@@ -400,7 +400,7 @@ export class Jobs {
   }
 }
 
-/** The process ends. Nothing is wrong with the job. */
+/** The process is shutting down; the job itself has not failed. */
 class Interrupted extends ServiceError {
   constructor() {
     super('ServiceUnavailable', 'The server is shutting down; the job continues after the next start.');

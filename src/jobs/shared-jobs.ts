@@ -4,11 +4,11 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 export interface SharedJobsSettings {
   readonly store: Catalog['jobs'];
   readonly telemetry: Telemetry;
-  /** Ended jobs of all nodes that are kept. */
+  /** How many ended jobs of all nodes are kept. */
   readonly keptMax: number;
-  /** Whether another process goes on with jobs of this kind when theirs has ended. */
+  /** Whether another process continues jobs of this kind after theirs has ended. */
   readonly isResumed: (kind: string) => boolean;
-  /** Called for a job of this node that another node was asked to cancel, until it has ended. */
+  /** Called for a job of this node whose cancellation another node requested, until the job has ended. */
   readonly onCancelRequested: (id: string) => void;
 }
 
@@ -20,10 +20,10 @@ interface OpenJob {
 
 const POLL_MILLISECONDS = 1000;
 
-/** Jobs as rows of the catalog, which every node can read and cancel, and of which some outlive their process. */
+/** Jobs as rows of the catalog, which every node can read and cancel. Some outlive their process. */
 export class SharedJobs {
   readonly #settings: SharedJobsSettings;
-  /** Of this node, until their end is stored. While there is one, requests to cancel are looked for. */
+  /** Jobs of this node whose end is not stored yet. While there are any, cancellation requests are polled. */
   readonly #open = new Map<string, OpenJob>();
   #timer: NodeJS.Timeout | undefined;
   #isPolling = false;
@@ -32,7 +32,10 @@ export class SharedJobs {
     this.#settings = settings;
   }
 
-  /** Resolves when other nodes see the job as it is, or cannot for now: then it is stored later. Never rejects. */
+  /**
+   * Resolves when other nodes see the current state, or if it cannot be stored now: then it is stored later. Never
+   * rejects.
+   */
   async save(job: JobRecord): Promise<void> {
     const open = this.#open.get(job.id) ?? { job, isSaved: false, saving: undefined };
     open.job = job;
@@ -59,7 +62,10 @@ export class SharedJobs {
     return this.find(id);
   }
 
-  /** Leaves a job to the next process that asks for abandoned ones. What cannot be stored is abandoned when this one ends. */
+  /**
+   * Leaves a job to the next process that looks for abandoned ones. A job that cannot be stored is abandoned when this
+   * process ends.
+   */
   async release(id: string): Promise<void> {
     this.#open.delete(id);
     await this.#settings.store.release(id).catch(() => {});
@@ -79,14 +85,14 @@ export class SharedJobs {
       while (!open.isSaved) {
         const { job } = open;
         await store.save(job, keptMax);
-        // It may have changed meanwhile.
+        // The job may have changed meanwhile.
         open.isSaved = open.job === job;
       }
       if (open.job.endedAt !== undefined) this.#open.delete(open.job.id);
     } catch (cause) {
       telemetry.emit({ kind: 'background-failed', task: 'storing the state of a job', cause });
     } finally {
-      // In the same turn as the last look at the job: the next change is a new write.
+      // In the same turn as the last check of the job, so the next change starts a new write.
       open.saving = undefined;
     }
   }
@@ -103,7 +109,7 @@ export class SharedJobs {
       for (const id of await this.#settings.store.listCancelRequested()) this.#settings.onCancelRequested(id);
       for (const { job, isSaved } of this.#open.values()) if (!isSaved) void this.save(job);
     } catch {
-      // The catalog is away, which the heartbeat of this node reports.
+      // The catalog is unreachable, which the heartbeat of this node reports.
     } finally {
       this.#isPolling = false;
     }
