@@ -20,17 +20,17 @@ export interface MaintenanceContext {
 export interface MaintenancePlan {
   readonly condition: Condition;
   readonly reasons: readonly Reason[];
-  /** Versions that were committed before this time are removed; none when absent. */
+  /** Versions committed before this time are removed; none if absent. */
   readonly cutoff: number | undefined;
   readonly blocksWriters: boolean;
-  /** Since the last run, its writers have only added rows. */
+  /** Since the last run, all writes only added rows. */
   readonly onlyAppends: boolean;
 }
 
 export interface PlanOptions {
-  /** Requested by a user: whatever can be improved is. */
+  /** Requested by a user: improves whatever can be improved. */
   readonly isForced: boolean;
-  /** Looks at old versions, however few were added since the last time. */
+  /** Checks old versions, however few were added since the last check. */
   readonly isHistoryDue?: boolean;
   /** When old versions may be removed again. */
   readonly removeFrom: number;
@@ -80,13 +80,14 @@ async function planRemoval(
   const cutoff = findRetentionCutoff(history, limits);
   activity.checkedHistory = { version: condition.version, versions: found.versions.length };
   const isUnfinished = findFittingShare(history, limits) < 1 && history.versions.length > limits.versionsMin;
-  // Versions that are too young are removed soon; those that a tag keeps are not, and are not tried again without end.
+  // Versions that are too young can be removed soon, so check again; versions that a tag keeps are not retried
+  // endlessly.
   const isAwaited = isUnfinished && (cutoff !== undefined || activity.historyAt === undefined);
   activity.historyAt = isAwaited ? now() + (cutoff === undefined ? limits.readerSeconds * 1000 : 0) : undefined;
   return cutoff;
 }
 
-/** The engine compacts before it removes; without fragments to compact the removal starts at once. */
+/** The engine compacts before it removes versions; without fragments to compact, the removal starts at once. */
 const RESERVE_MILLISECONDS = { nothingToCompact: 1000, compaction: 5000 };
 const RESERVE_FACTOR = 4;
 

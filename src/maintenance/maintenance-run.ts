@@ -7,8 +7,8 @@ import type { MaintenanceRun } from './table-activity.ts';
 const UNFINISHED_MILLISECONDS = 86_400_000;
 
 /**
- * Compaction and removal are separate steps, each synced at its end: files that the compaction replaced are removed only
- * when it is on disk. `requireUndone` refuses while a failed write of several commits has yet to be undone.
+ * Compaction and removal are separate steps, each synced at its end: files that the compaction replaced are removed
+ * only once it is on disk. `requireUndone` refuses while a failed write of several commits is still to be undone.
  */
 export async function runMaintenance(
   { engine, background, now }: MaintenanceContext,
@@ -17,7 +17,7 @@ export async function runMaintenance(
   requireUndone?: () => Promise<void>,
 ): Promise<MaintenanceRun> {
   const startedAt = now();
-  // An update that comes first makes the compaction worthless, and then a pause of writers would not help it.
+  // An update that commits first discards the compaction, so pausing writers would not help.
   const pausesWriters = onlyAppends && !blocksWriters;
   const compaction = { blocksWriters, pausesWriters, cutoff: undefined };
   const compacted = await background.optimize(location, compaction, requireUndone);
@@ -48,7 +48,7 @@ export async function runMaintenance(
   };
 }
 
-/** A run in replies: of its job, and in the description of the table. */
+/** A run in replies: in its job, and in the description of the table. */
 export type RunRecord = ReturnType<typeof toRunRecord>;
 
 export function toRunRecord(run: MaintenanceRun) {

@@ -21,21 +21,21 @@ interface MaintenanceParts extends MaintenanceContext {
   readonly tuner: Pick<Tuner, 'tuneChanged'>;
   /** Whether this node may write to the table. */
   readonly owns: (table: TableRecord) => Promise<boolean>;
-  /** After a run that committed a version. */
+  /** Called after a run that committed a version. */
   readonly onMaintained?: (table: ActiveTable) => Promise<void>;
 }
 
-/** The parts of a check after which maintenance does not pause. */
+/** Durations within a check that are excluded from the pause after it. */
 interface CheckTimes {
-  /** Old versions were removed. */
+  /** The removal of old versions. */
   readonly removalMilliseconds: number;
-  /** The job waited for others. */
+  /** The wait for other jobs. */
   readonly waitMilliseconds: number;
 }
 
 const FORCED = { isForced: true, removeFrom: 0 } as const;
 
-/** Only the scan finds the old versions of tables that have few commits. */
+/** Only the scan finds the old versions of tables with few commits. */
 const SCANNED = { isForced: false, isHistoryDue: true, removeFrom: 0 } as const;
 
 /** The caller and task name of automatic runs. */
@@ -52,11 +52,11 @@ export class Maintenance {
   readonly #parts: MaintenanceParts;
   readonly #activities = new LRUCache<string, TableActivity>({ max: ACTIVE_TABLES_MAX });
   readonly #schedule: Schedule;
-  /** Tables to check, in this order. */
+  /** Tables to check, in order. */
   readonly #waiting = new Set<string>();
   #scan: AsyncIterator<TableSummary> | undefined;
   #nextScanAt: number;
-  /** When versions of tables in use may be removed again: a removal takes long, and must not delay their compaction. */
+  /** When old versions of tables in use may be removed again: removals take long, and must not delay compactions. */
   #removeFrom = 0;
 
   constructor(parts: MaintenanceParts) {
@@ -102,7 +102,7 @@ export class Maintenance {
     return planMaintenance(this.#parts, copy, FORCED);
   }
 
-  /** On request: runs even when automatic maintenance is paused. */
+  /** Runs on request, even if automatic maintenance is paused. */
   run(table: TableRecord, caller: string): StartedJob<RunRecord> {
     return this.#startJob(this.#activityOf(table), caller, FORCED);
   }
@@ -151,7 +151,7 @@ export class Maintenance {
     };
   }
 
-  /** Returns how long the removal of versions and the wait before it took: no pause follows for that time. */
+  /** Returns the time spent on removing versions and on waiting, for which no pause is needed. */
   async #checkActive(activity: TableActivity): Promise<number> {
     const { now, limits } = this.#parts;
     const options = { isForced: false, removeFrom: this.#removeFrom };
@@ -203,7 +203,7 @@ export class Maintenance {
     return times;
   }
 
-  /** Plans when the job runs: it may have waited for long, and readers, tags and versions are others by then. */
+  /** Plans only when the job runs: after a long wait, readers, tags and versions have changed. */
   #startJob(
     activity: TableActivity,
     caller: string,
@@ -217,7 +217,7 @@ export class Maintenance {
       table: path,
       tableId: id,
       caller,
-      // Shared with the index builds of the table: a compaction and a build would undo each other's work.
+      // Shared with the table's index builds: a compaction and a build would undo each other's work.
       exclusiveKey: branchKey(location),
       sameAs: `maintenance ${id}`,
       spec: {},
@@ -257,7 +257,7 @@ export class Maintenance {
     return toRunRecord(run);
   }
 
-  /** The version that readers keep, and that an undo restores, is not the latest: it would count as old. */
+  /** A version that readers are held at, and that an undo restores, is not the latest: it would be removed as old. */
   async #requireNotHeld({ id }: ActiveTable): Promise<void> {
     const table = await this.#parts.catalog.tables.findById(id);
     if (table?.heldVersion === undefined) return;
@@ -266,7 +266,9 @@ export class Maintenance {
     throw new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 5 });
   }
 
-  /** Of versions that are gone. What is left is removed after the next run, and shown to no one meanwhile. */
+  /**
+   * Removes the metadata of removed versions. The next run removes what this one could not; it is not shown meanwhile.
+   */
   async #removeMetadata(table: ActiveTable): Promise<void> {
     const { engine, catalog } = this.#parts;
     try {
@@ -289,7 +291,7 @@ export class Maintenance {
     try {
       await journal.record([{ table, commit }], true).catch(async (error: unknown) => {
         if (!(error instanceof NotOwner)) throw error;
-        // Another node has taken the table over, and the version is there for its readers all the same.
+        // If another node has taken the table over, its readers still get the version.
         if (isObjectRoot(table.location.root)) await heads.advance(table.id, version);
       });
     } catch (error) {
@@ -297,10 +299,10 @@ export class Maintenance {
     }
   }
 
-  /** A table that was dropped during its maintenance is no failure, nor is one that another node has taken over. */
+  /** A table that was dropped or taken over during its maintenance is not a failure. */
   async #reportUnlessGone(cause: unknown, { id }: ActiveTable): Promise<void> {
     if (cause instanceof NotOwner) return;
-    // A catalog that cannot answer does not hide the failure.
+    // If the catalog does not respond, report the failure anyway.
     const exists = await this.#parts.catalog.tables.has(id).catch(() => true);
     if (exists) this.#reportFailure(cause);
     else this.#activities.delete(id);

@@ -15,7 +15,7 @@ export function findMaintenanceReasons(
   limits: MaintenanceLimits,
 ): readonly Reason[] {
   const { version, rows, deletedRows, bytes, smallFragments, indexes } = condition;
-  // Amortise: compact once commits × rewriteBytesPerCommit ≥ table size, or the table is idle.
+  // Amortize: compact once commits × rewriteBytesPerCommit ≥ table size, or the table is idle.
   const isWorthwhile = isIdle || commits === undefined || commits * limits.rewriteBytesPerCommit >= bytes;
   if (version === remaining?.version || !isWorthwhile) return [];
   const allRows = rows + deletedRows;
@@ -29,22 +29,22 @@ export function findMaintenanceReasons(
   return reasons.filter(([, applies]) => applies).map(([reason]) => reason);
 }
 
-/** A compaction beside writers is lost when one of them commits first; after so many losses writers wait. */
+/** A compaction that does not block writers is lost if one commits first; after so many losses, it blocks them. */
 const LOST_RUNS_MAX = 4;
 
-/** Above this multiple of the size writers would wait too long in any case: only an idle table can be compacted. */
+/** Above this multiple of `blockingBytesMax`, writers would be blocked for too long: compact only when idle. */
 const BLOCKING_STRETCH_MAX = 16;
 
 interface PlannedWork extends Readonly<Pick<TableActivity, 'remaining' | 'lostRuns'>> {
   readonly reasons: readonly Reason[];
   readonly isRemoving: boolean;
-  /** Since the last run, its writers have only added rows. */
+  /** Since the last run, all writes only added rows. */
   readonly onlyAppends: boolean;
 }
 
 /**
- * The engine compacts before it removes versions: a lost compaction prevents the removal, too. Appends do not conflict
- * with a compaction, so they do not wait, unless the last run was lost to another write.
+ * The engine compacts before it removes versions, so a lost compaction prevents the removal too. Appends do not
+ * conflict with a compaction, so they are not blocked, unless the last run was lost to another write.
  */
 export function shouldBlockWriters(
   { bytes, smallFragments }: Condition,
@@ -57,9 +57,12 @@ export function shouldBlockWriters(
   return compacts && bytes <= blockingBytesMax * (lostRuns < LOST_RUNS_MAX ? 1 : BLOCKING_STRETCH_MAX);
 }
 
-/** New versions after which the old ones are listed, at least. */
+/** The minimum number of new versions before old ones are listed again. */
 const HISTORY_VERSIONS_MIN = 256;
-/** Listing them reads every manifest and measures every file: amortised over commits that are a part of the history. */
+/**
+ * Listing them reads every manifest and measures every file: amortized by waiting for this fraction of the history in
+ * new versions.
+ */
 const HISTORY_PART = 4;
 
 /** The version from which old versions are listed again. */
@@ -70,17 +73,17 @@ export function findNextHistoryVersion({ version, versions }: TableActivity['che
 type FoundHistory = Readonly<Awaited<ReturnType<Engine['maintenance']['readHistory']>>>;
 
 export interface VersionHistory extends Omit<FoundHistory, 'retentionSecondsMin'> {
-  /** Of the latest version. */
+  /** The size of the latest version. */
   readonly bytes: number;
   readonly now: number;
-  /** The time that the engine may need until it starts the removal. */
+  /** The time that the engine may need before it starts the removal. */
   readonly reserveMilliseconds: number;
 }
 
 /**
- * The time before which versions must be committed to be removed; `undefined` when none is. A version counts as read until
- * the next one replaced it. The engine compares commit times instead, at the start of the removal: the cutoff keeps a
- * reserve before the oldest version that must stay.
+ * Versions committed before this time are removed; `undefined` if none are. A version counts as being read until the
+ * next one replaces it. The engine compares commit times instead, at the start of the removal, so the cutoff leaves a
+ * reserve before the oldest version to keep.
  */
 export function findRetentionCutoff(history: VersionHistory, limits: MaintenanceLimits): number | undefined {
   const { versions, keptFromVersion, now, reserveMilliseconds: reserve } = history;
@@ -90,7 +93,7 @@ export function findRetentionCutoff(history: VersionHistory, limits: Maintenance
   const retained = latestAt(now - Math.max(readerSeconds, retentionSeconds) * 1000);
   const unread = latestAt(now - readerSeconds * 1000);
   const fittingShare = findFittingShare(history, limits);
-  // Half of what fits: hysteresis, which keeps the next removal from following at once.
+  // Keep only half of what fits: hysteresis, so that the next removal does not follow at once.
   const keptShare = fittingShare < 1 ? fittingShare / 2 : 1;
   const wanted = Math.max(retained, Math.ceil(unread * (1 - keptShare)));
   const oldest = versions[0];
@@ -106,8 +109,8 @@ export function findRetentionCutoff(history: VersionHistory, limits: Maintenance
 }
 
 /**
- * The share of the history that fits the limits, assuming versions of equal size. Below 1, versions are removed before the
- * end of the retention.
+ * The share of the history that fits the limits, assuming versions of equal size. Below 1, versions are removed before
+ * the end of the retention time.
  */
 export function findFittingShare({ versions, diskBytes, bytes }: VersionHistory, limits: MaintenanceLimits): number {
   const byNumber = Math.max(limits.versionsMax, limits.versionsMin) / versions.length;

@@ -6,9 +6,9 @@ import type { TableSummary } from '../model/table.ts';
 interface ScheduleParts {
   readonly limits: MaintenanceLimits;
   readonly now: () => number;
-  /** The next task, if any. It handles its failures, and returns the part of its time that needs no pause. */
+  /** The next task, if any. It handles its own failures, and returns the part of its time that needs no pause. */
   readonly nextTask: () => Promise<(() => Promise<number>) | undefined>;
-  /** Runs at an interval, and finds tables that need a check. */
+  /** Runs at an interval, and finds tables to check. */
   readonly scan: () => void;
 }
 

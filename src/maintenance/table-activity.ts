@@ -7,23 +7,23 @@ export type Reason = 'fragments' | 'deletions' | 'index';
 /** The outcome of a run. */
 export interface MaintenanceRun extends TimedOptimization {
   readonly reasons: readonly Reason[];
-  /** A concurrent writer committed first, and the compaction was discarded. */
+  /** Whether a concurrent writer committed first, so that the compaction was discarded. */
   readonly isLost: boolean;
   readonly filesSwept: number;
   readonly milliseconds: number;
-  /** The part for the removal of old versions, which does not affect writers. */
+  /** The time for removing old versions, which does not affect writers. */
   readonly removalMilliseconds: number;
   readonly endedAt: number;
 }
 
-/** What has happened to a table since the service started; in memory only. */
+/** The activity on a table since the service started; only in memory. */
 export class TableActivity {
   /** As last seen; its name may have changed. */
   table: ActiveTable;
-  /** Since the last run; `undefined` for a table that was last written before the start of the service. */
+  /** Since the last run; `undefined` for a table that was last written before the service started. */
   commits: number | undefined;
   lastCommitAt = 0;
-  /** Whether a commit since the start of the last run did more than add rows. */
+  /** Whether any commit since the start of the last run did more than add rows. */
   hasRewrites = false;
   /** Whether the table was checked after its last commit. */
   isSettled = true;
@@ -34,7 +34,7 @@ export class TableActivity {
   remaining: { readonly version: number; readonly smallFragments: number } | undefined;
   /** Consecutive runs that were lost to a writer. */
   lostRuns = 0;
-  /** When old versions were last checked: the latest version, and how many there were. */
+  /** The last check of old versions: the latest version then, and how many there were. */
   checkedHistory = { version: 0, versions: 0 };
   /** When old versions are checked again, because some were too young. */
   historyAt: number | undefined;
