@@ -12,7 +12,7 @@ import type { ObjectSettings } from '../storage/storages.ts';
 export const WAIT_MILLISECONDS = 5_000;
 const CONNECTIONS_MAX = 8;
 
-/** The configured catalog; commands open it beside a running server. */
+/** The configured catalog; commands may open it while a server is running. */
 export async function openConfiguredCatalog(config: Config, nodeId?: string): Promise<Catalog> {
   await mkdir(config.data, { recursive: true, mode: 0o700 });
   return openCatalog({
@@ -27,19 +27,19 @@ export async function openConfiguredCatalog(config: Config, nodeId?: string): Pr
   });
 }
 
-/** The state of the configured catalog, which is not changed. */
+/** The state of the configured catalog. Read-only. */
 export async function inspectConfiguredCatalog({ catalog, catalogFile }: Config): Promise<CatalogState> {
   return inspectCatalogAt(catalog.url ?? catalogFile);
 }
 
-/** At a file of SQLite, or at the address of a PostgreSQL database. */
+/** An SQLite file, or the address of a PostgreSQL database. */
 export async function inspectCatalogAt(address: string): Promise<CatalogState> {
   if (!isPostgresAddress(address)) return inspectCatalog(address);
   const { inspectPostgresCatalog } = await import('../catalog/postgres/inspect-catalog.ts');
   return inspectPostgresCatalog({ url: address, waitMilliseconds: WAIT_MILLISECONDS });
 }
 
-/** Refuses a database whose root the other nodes cannot reach. */
+/** Refuses a database whose root other nodes cannot reach. */
 export function requireSharedRoot(database: string, root: string, { node }: Config): void {
   if (node.url === undefined || root.includes('://')) return;
   throw invalidInput(
@@ -48,20 +48,22 @@ export function requireSharedRoot(database: string, root: string, { node }: Conf
   );
 }
 
-/** Creates the root folder of a new database, or probes its object store, for a command that runs beside the server. */
+/**
+ * Creates the root folder of a new database, or probes its object store, for a command that runs next to the server.
+ */
 export async function ensureRoot(root: string, config: Config): Promise<void> {
   const storages = openStorages({ sync: 'os', watchedTablesMax: 0, objects: toObjectSettings(config) });
   await storages.of(root).ensureRoot();
   storages.close();
 }
 
-/** The server reaches object stores with the options that the engine gets. */
+/** The server uses object stores with the same options as the engine. */
 export function toObjectSettings({ storage }: Config): ObjectSettings {
   const { options, requestSeconds, requestAttemptsMax, retentionSecondsMin } = storage;
   return { options, environment: process.env, requestSeconds, requestAttemptsMax, retentionSecondsMin };
 }
 
-/** Refuses at the start what no caller could use on the default root. */
+/** At start, refuses settings that no caller could use on the default root. */
 export function openVending(config: Config): CredentialVending | undefined {
   const { vending, vendingRole: role, vendingEndpoint: endpoint, vendingSeconds: seconds, root } = config.storage;
   if (vending === 'off') return undefined;

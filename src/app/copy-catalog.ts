@@ -15,13 +15,13 @@ import { WAIT_MILLISECONDS, inspectCatalogAt } from './configured-catalog.ts';
 export type { CopiedRows, CopyProgress } from '../catalog/copy/copy-rows.ts';
 
 interface CatalogCopy {
-  /** Files of SQLite, or `postgres://` addresses. */
+  /** SQLite files, or `postgres://` addresses. */
   readonly from: string;
   readonly to: string;
   readonly onProgress: (progress: CopyProgress) => void;
 }
 
-/** All rows of a catalog that no server uses, into one that is new or empty. Otherwise the target is left as it was. */
+/** Copies all rows of a catalog that no server uses to a new or empty one. After a failure the target is unchanged. */
 export async function copyCatalog({ from, to, onProgress }: CatalogCopy): Promise<CopiedRows> {
   if (isSame(from, to)) throw invalidInput('Both catalogs are the same.', 'Give a new file or database.');
   requireState(from, await inspectCatalogAt(from), ['current', 'older']);
@@ -50,7 +50,7 @@ export async function copyCatalog({ from, to, onProgress }: CatalogCopy): Promis
   }
 }
 
-/** Never the address of a database, which contains a password. */
+/** Never returns the address of a database, which contains a password. */
 export function nameCatalog(address: string): string {
   if (!isPostgresAddress(address)) return resolve(address);
   return `the PostgreSQL database ${new URL(address).pathname.slice(1)}`;
@@ -82,7 +82,7 @@ export function requireState(address: string, state: CatalogState, wanted: reado
   throw invalidInput(`${name.charAt(0).toUpperCase()}${name.slice(1)} ${problem}.`, hint);
 }
 
-/** A server holds the lock of its data folder, which may be above the file, or that of a file elsewhere. */
+/** A server locks its data folder, which may contain the file, or a catalog file elsewhere. */
 function lockServerFiles(address: string): readonly FileLock[] {
   const file = realpathSync(address);
   const candidates = [`${file}.lock`];

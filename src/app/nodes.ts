@@ -14,7 +14,7 @@ import type { RequestSpans } from '../telemetry/traces/request-spans.ts';
 import type { Writes } from '../writes/writes.ts';
 import { ensureInstance, sweepReservations } from './startup.ts';
 
-/** Of this process, where the catalog can be reached by several: it says which of them may write to a table. */
+/** The id of this process if several may share the catalog, which then decides which of them may write to a table. */
 export function chooseNodeId({ catalog }: Config): string | undefined {
   return catalog.url === undefined ? undefined : randomUUID();
 }
@@ -22,11 +22,11 @@ export function chooseNodeId({ catalog }: Config): string | undefined {
 interface JoinParts {
   readonly catalog: Catalog;
   readonly telemetry: Telemetry;
-  /** Absent where one process serves. */
+  /** Absent on a single node. */
   readonly nodeId: string | undefined;
 }
 
-/** Other nodes learn of this one. Both parts are absent where one process serves. */
+/** Joins the cluster. Both results are absent on a single node. */
 export async function joinNodes(config: Config, { catalog, telemetry, nodeId }: JoinParts) {
   if (nodeId === undefined) return { membership: undefined, leases: undefined };
   const leases = new TableLeases(catalog, nodeId, telemetry);
@@ -37,7 +37,7 @@ export async function joinNodes(config: Config, { catalog, telemetry, nodeId }: 
   return { membership, leases };
 }
 
-/** For people: the machine, and where it listens. */
+/** For people: the machine and the address that it listens on. */
 function nameOf({ host, port }: Config): string {
   return `${hostname()} ${host}:${port}`;
 }
@@ -49,7 +49,7 @@ interface ForwarderParts extends Pick<JoinParts, 'catalog' | 'nodeId'> {
   readonly tracer: RequestSpans | undefined;
 }
 
-/** Only with an address of this node can there be others. */
+/** Without an address of this node there can be no other nodes. */
 export function openForwarder(
   { node, limits }: Config,
   { nodeId, leases, catalog, writes, metrics, tracer }: ForwarderParts,
@@ -78,20 +78,21 @@ interface NodeParts {
   readonly writes: Writes;
 }
 
-/** What the heartbeats need of the parts that are opened after the node has joined. */
+/** Connects the heartbeats with parts that are opened after the node has joined. */
 export function connectMembership({ membership, forwarder, catalog, engine, writes }: NodeParts): void {
   if (membership === undefined) return;
   const { onLapse } = membership;
   membership.onLapse = () => {
     onLapse();
-    // The catalog says which versions readers keep; that of a table which was taken over is no longer ours to say.
+    // The catalog decides which versions readers are held at; for a table that was taken over, this node no longer
+    // does.
     engine.releaseAllReaders();
   };
   membership.countForwards = () => forwarder?.running ?? 0;
   membership.onSweep = async () => sweepReservations({ catalog, writes });
 }
 
-/** Only once this node serves: other nodes forward the writes of a table to the one that has taken it over. */
+/** Only once this node serves: other nodes forward the writes of a table to the node that has taken it over. */
 export function takeAbandoned({
   membership,
   catalog,
@@ -104,7 +105,7 @@ export function takeAbandoned({
   };
 }
 
-/** The nodes as an operator sees them; where one process serves, this one. */
+/** The nodes as operators see them; on a single node, only this one. */
 export function openNodeList(
   config: Config,
   { nodeId, catalog, forwarder }: Pick<JoinParts, 'nodeId'> & Pick<NodeParts, 'catalog' | 'forwarder'>,
@@ -112,7 +113,7 @@ export function openNodeList(
   if (nodeId === undefined) return listOneNode(config);
   return {
     ownId: nodeId,
-    // What this node forwards is known here, those of others as of their last heartbeats.
+    // The forwards of this node are current; those of others are as of their last heartbeat.
     list: async () =>
       (await catalog.nodes.list()).map((node) =>
         node.id === nodeId ? { ...node, forwards: forwarder?.running ?? 0 } : node,

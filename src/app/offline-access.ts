@@ -28,8 +28,8 @@ import { requireServedRoot } from './installed-engine.ts';
 export type OfflineAccess = Awaited<ReturnType<typeof openOfflineAccess>>;
 
 /**
- * The access of a data folder that no server uses: the operations of the API about keys, grants and the like, executed in
- * this process for an administrator. A folder without a catalog is refused, because commands must not create one by mistake.
+ * Access to a data folder that no server uses: executes the API's operations about keys, grants and the like in this
+ * process, as an administrator. Refuses a folder without a catalog, because commands must not create one by mistake.
  */
 export async function openOfflineAccess(config: Config) {
   requireState(config.catalog.url ?? config.catalogFile, await inspectConfiguredCatalog(config), ['current', 'older']);
@@ -56,7 +56,7 @@ async function lockData({ data, catalog, catalogFile }: Config): Promise<ServerL
     drainSeconds: 0,
   };
   try {
-    // A catalog in PostgreSQL is shared: only the folder is locked.
+    // A catalog in PostgreSQL is shared, so only the folder is locked.
     const file = catalog.url === undefined ? catalogFile : `${data}/catalog`;
     return await ServerLock.acquire({ data, catalogFile: file, waitSeconds: 0, holder });
   } catch (error) {
@@ -105,7 +105,7 @@ function requireOperation(path: string): Operation {
   return found;
 }
 
-/** As the other side of a connection would see it. */
+/** Converts a value as if it had been sent over a connection. */
 function throughJson(value: object): Record<string, unknown> {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- An object stays one.
   return JSON.parse(JSON.stringify(value)) as Record<string, unknown>;
@@ -125,7 +125,7 @@ const INPUT: Omit<Input, 'body' | 'address'> = {
   renamedSeconds: 0,
 };
 
-/** Who has the folder also chooses where tables are stored, and sees it. */
+/** The owner of the folder chooses where tables are stored, and may see it. */
 function databasesOf(config: Config, { databases }: Catalog) {
   return {
     async createDatabase(name: string, wanted: string | undefined): Promise<{ name: string; root: string }> {

@@ -50,11 +50,11 @@ import { openConfiguredCatalog, openVending, toObjectSettings } from './configur
 import { chooseNodeId, connectMembership, joinNodes, openForwarder, openNodeList } from './nodes.ts';
 import { ensureAdminKey, ensureDefaultDatabase, ensureRoots, ensureSigningKey, requireSharedRoots } from './startup.ts';
 
-/** The process around the service; a test may replace it. */
+/** The environment of the service, which tests may replace. */
 export interface Outside extends Pick<StorageSettings, 'disk'> {
   /** How many workers were replaced before this one. */
   readonly workerRestarts?: number;
-  /** Of the process that a signal stops. */
+  /** The process to signal. */
   readonly supervisorPid?: number;
   /** Called when a step of the commit protocol starts. */
   readonly onWriteStep?: OnWriteStep;
@@ -64,7 +64,7 @@ interface Closeable {
   close(): Promise<void> | void;
 }
 
-/** What has been opened, to be closed in reverse order. */
+/** The opened parts, to be closed in reverse order. */
 export class OpenParts {
   readonly #open: Closeable[] = [];
 
@@ -80,10 +80,10 @@ export class OpenParts {
 
 export type AppParts = Awaited<ReturnType<typeof openParts>>;
 
-/** All that the HTTP server needs below it, with everything that an operation may use. */
+/** Everything that the HTTP server needs, including what operations use. */
 export async function openParts(config: Config, outside: Outside, open: OpenParts) {
   const { storage, limits } = config;
-  // Before anything is created: without a fit engine the start fails, and leaves nothing behind.
+  // Before anything is created: without a suitable engine the start fails and leaves nothing behind.
   requireRootSupport(storage.root, readEngineRelease());
   const vending = openVending(config);
   const native = loadNative();
@@ -163,7 +163,7 @@ export async function openParts(config: Config, outside: Outside, open: OpenPart
   };
 }
 
-/** The collector's own failures go to the log alone: sending them would cause the next one. */
+/** Failures of the collector itself only go to the log: sending them would cause the next failure. */
 async function openTelemetry({ log, limits }: Config, open: OpenParts) {
   const metrics = new Metrics();
   const activity = new ActivityHistory(limits.log.activityPointsMax);
@@ -192,7 +192,7 @@ async function openTelemetry({ log, limits }: Config, open: OpenParts) {
 
 type Observed = Awaited<ReturnType<typeof openTelemetry>>;
 
-/** Before anything in the folders is changed, the catalog included. */
+/** Before anything in the folders changes, including the catalog. */
 async function lockFolders(
   config: Config,
   { supervisorPid = process.pid }: Outside,
@@ -201,7 +201,7 @@ async function lockFolders(
   const { data, storage, limits } = config;
   return ServerLock.acquire({
     data,
-    // Only the catalog knows whether a missing root had tables: with one in PostgreSQL, the lock never creates a root.
+    // Only the catalog knows whether a missing root had tables; if it is in PostgreSQL, the lock never creates a root.
     catalogFile: config.catalog.url === undefined ? config.catalogFile : join(data, 'server.lock'),
     root: storage.root,
     waitSeconds: storage.lockSeconds,
@@ -251,14 +251,14 @@ async function openConfiguredEngine(
 }
 
 interface WritesParts extends Pick<WritesSettings, 'catalog' | 'engine' | 'storages'> {
-  /** Absent where one process serves. */
+  /** Absent on a single node. */
   readonly leases: TableLeases | undefined;
   readonly lock: ServerLock;
 }
 
 interface JobsParts extends Pick<WritesSettings, 'catalog' | 'telemetry'> {
   readonly writes: Writes;
-  /** Absent where one process serves. */
+  /** Absent on a single node. */
   readonly nodeId: string | undefined;
 }
 
@@ -266,7 +266,7 @@ function openJobs({ limits }: Config, { catalog, telemetry, writes, nodeId }: Jo
   const hasTable = async (tableId: string): Promise<boolean> => catalog.tables.has(tableId);
   const owns = async (tableId: string): Promise<boolean> => {
     const table = await catalog.tables.findById(tableId);
-    // That a table is gone is found by itself.
+    // A deleted table is detected elsewhere.
     return table === undefined || writes.owns(table);
   };
   const shared = nodeId === undefined ? { store: catalog.jobs } : { store: catalog.jobs, owns };
@@ -277,7 +277,7 @@ interface IntegrationParts extends Pick<JobsParts, 'catalog' | 'telemetry'> {
   readonly open: OpenParts;
 }
 
-/** What connects the service with other programs. */
+/** Connects the service with other programs. */
 function openIntegrations(config: Config, { catalog, telemetry, open }: IntegrationParts) {
   const { limits, webhooks: settings } = config;
   const { timeoutSeconds } = limits.webhooks;
@@ -327,7 +327,7 @@ async function openWrites(
   { onWriteStep }: Outside,
   { metrics, onEngineCall, leases, lock, ...parts }: Observed & WritesParts,
 ): Promise<Writes> {
-  // The former release marked responses in this file.
+  // An earlier release marked responses in this file.
   await rm(`${config.catalogFile}-answers`, { force: true });
   return Writes.open({
     ...parts,
@@ -337,7 +337,7 @@ async function openWrites(
     marksFile: leases === undefined ? `${config.catalogFile}-marks` : undefined,
     spoolFolder: join(config.data, 'uploads'),
     onBatch({ kind, members, startedAt, endedAt }) {
-      // No reply waits for the metrics.
+      // Deferred, so that replies do not wait for the metrics.
       setImmediate(() => {
         metrics.writesCommitted(kind, members);
         onEngineCall(`commits.${kind}`, startedAt, endedAt);

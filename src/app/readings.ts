@@ -2,7 +2,7 @@ import { WORK_CLASSES } from '../http/admission/admission-control.ts';
 import type { Readings } from '../telemetry/metrics/metric-rows.ts';
 import type { AppParts } from './parts.ts';
 
-/** What the metrics show of the parts at this moment. */
+/** The current values that the metrics show. */
 export function takeReadings(
   {
     catalog,

@@ -6,19 +6,19 @@ const COMMIT_GRACE_SECONDS = 5;
 const POLL_MILLISECONDS = 20;
 
 /**
- * Lets requests and jobs finish. At the deadline no write begins any more, jobs stop where that is safe, and only commits
- * that are running are still waited for. What is left then is abandoned: it has committed nothing.
+ * Lets requests and jobs finish. After the deadline no more writes begin, jobs stop where that is safe, and only
+ * running commits are waited for. Everything else is abandoned: it has committed nothing.
  */
 export async function finishWork(parts: AppParts, drainSeconds: number): Promise<void> {
   const { load, jobs, maintenance, writes, writeGate, leases, forwarder } = parts;
   void maintenance.close();
   parts.viewSchedule.close();
-  // Listeners go on at another node, or after the restart, behind the last event that they got.
+  // Listeners continue on another node, or after the restart, after the last event that they received.
   parts.commitFeed.close();
   void parts.webhooks.close();
   jobs.handOver();
-  // The tables of this node go to others, if there may be any, as soon as its writes have ended; long reads may go on.
-  // Without the catalog, they go to others when its lease ends.
+  // Releases the tables of this node to others, if there may be any, as soon as its writes have ended; long reads may
+  // continue. Without the catalog, the tables are released when the lease ends.
   const released =
     forwarder === undefined ? undefined : leases?.release(async () => whenNothingIsWritten(writes)).catch(() => {});
   const finished = Promise.all([load.inFlight.whenIdle().then(async () => jobs.drain()), released]);

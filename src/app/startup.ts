@@ -20,7 +20,9 @@ import type { Telemetry } from '../telemetry/telemetry.ts';
 const ADMIN_KEY_NAME = 'administrator';
 const ADMIN_GRANT = { role: 'admin', database: undefined, path: [] } as const;
 
-/** The database of requests without a database header. True when the catalog is new, for one of several servers. */
+/**
+ * Creates the database for requests without a database header. True if the catalog is new, for one of several servers.
+ */
 export async function ensureDefaultDatabase(catalog: Catalog, root: string): Promise<boolean> {
   if ((await catalog.databases.find(DEFAULT_DATABASE)) !== undefined) return false;
   try {
@@ -33,9 +35,9 @@ export async function ensureDefaultDatabase(catalog: Catalog, root: string): Pro
 }
 
 /**
- * The first start creates an administrator key, unless one is configured. It is returned only then: the catalog keeps a
- * digest, and `admin.key` in the data folder, readable by its owner, keeps the key. Of several servers that start at
- * once, one creates it.
+ * The first start creates an administrator key, unless one is configured. The key is only returned then: the catalog
+ * stores its digest, and `admin.key` in the data folder, readable by its owner, the key itself. Of several servers
+ * starting at once, one creates it.
  */
 export async function ensureAdminKey(
   catalog: Catalog,
@@ -50,7 +52,7 @@ export async function ensureAdminKey(
   const keys = await catalog.keys.list({ limit: 1 });
   if (keys.length > 0) return undefined;
   const { key, digest } = generateApiKey();
-  // First the file: a crash in between costs nothing, since the next start finds no key and creates another.
+  // The file first: a crash in between is harmless, because the next start finds no key and creates another.
   const file = join(config.data, 'admin.key');
   await writeFile(file, `${key}\n`, { mode: 0o600 });
   if (await catalog.keys.createFirst(toAdministrator(digest))) return key;
@@ -62,24 +64,24 @@ function toAdministrator(digest: string) {
   return { name: ADMIN_KEY_NAME, digest, grants: [ADMIN_GRANT] };
 }
 
-/** What the token endpoint signs with. Several servers with one catalog share it. */
+/** The key that the token endpoint signs with. Servers with the same catalog share it. */
 export async function ensureSigningKey(catalog: Catalog): Promise<void> {
   const keys = await catalog.signingKeys.list();
   if (keys.length === 0) await catalog.signingKeys.ensure(await generateSigningKey());
 }
 
-/** Nodes cannot share a local folder: a database that a single server kept in one has to move first. */
+/** Nodes cannot share a local folder: a database of a single server in a local folder must be moved first. */
 export async function requireSharedRoots(catalog: Catalog, config: Config): Promise<void> {
   for (const { name, root } of await catalog.databases.list()) requireSharedRoot(name, root, config);
 }
 
-/** How long the start waits for a storage root that it can do without. */
+/** How long the start waits for a storage root that is not essential. */
 const ROOT_SECONDS = 10;
 
 /**
- * Creates the root folder of each database that has no tables. The missing root of one that has tables was moved
- * away or is not mounted, and an empty folder in its place would hide that. Object stores are probed in any case. Gives
- * the roots that cannot be used now.
+ * Creates the root folder of each database without tables. If a database has tables, its missing root was moved or is
+ * not mounted, and an empty folder would hide that. Object stores are always probed. Returns the roots that cannot be
+ * used now.
  */
 export async function ensureRoots(
   catalog: Catalog,
@@ -98,14 +100,14 @@ export async function ensureRoots(
       if (isNeeded) await checked;
       else if (!(await endsWithin(ROOT_SECONDS, checked))) throw rootSilent();
     } catch (error) {
-      // A store that is out for a while must not end a server that has tables there: the first write verifies it.
+      // A temporary outage of a store with tables must not prevent the start: the first write verifies the store.
       const isOut = table !== undefined && error instanceof ServiceError && error.kind === 'ServiceUnavailable';
       if (name === DEFAULT_DATABASE && !isOut) throw error;
       unusable.add(root);
       telemetry.emit({ kind: 'background-failed', task: `checking the storage root of ${name}`, cause: error });
     }
   };
-  // All at once: those of one bucket share its probe.
+  // Concurrently, because roots in one bucket share its probe.
   await Promise.all((await catalog.databases.list()).map(ensure));
   return unusable;
 }
@@ -114,7 +116,7 @@ function rootSilent(): ServiceError {
   return new ServiceError('ServiceUnavailable', `The storage root did not respond within ${ROOT_SECONDS} s.`);
 }
 
-/** Identifies the data folder to other nodes: a process that follows another in it need not wait for the other's lease. */
+/** Identifies the data folder to other nodes, so that a new process in it need not wait for its predecessor's lease. */
 export async function ensureInstance(data: string): Promise<string> {
   const file = join(data, 'node.id');
   const known = await readFile(file, 'utf8').catch(() => '');
@@ -126,13 +128,13 @@ export async function ensureInstance(data: string): Promise<string> {
 
 interface RecoveryParts extends Pick<Services, 'catalog' | 'engine' | 'writes' | 'telemetry'> {
   readonly isNewCatalog: boolean;
-  /** Storage roots that could not be used when the server started. */
+  /** Storage roots that could not be used at server start. */
   readonly unusableRoots: ReadonlySet<string>;
-  /** Present where several nodes may serve: the owner of a table ends its unfinished writes. */
+  /** Present in a cluster: the owner of a table resolves its unfinished writes. */
   readonly leases: TableLeases | undefined;
 }
 
-/** Names that creates of nodes which ended keep: without it they would be taken until the next start of a node. */
+/** Frees names reserved by creates of ended nodes; otherwise they would be taken until a node starts. */
 export async function sweepReservations({ catalog, writes }: Pick<RecoveryParts, 'catalog' | 'writes'>): Promise<void> {
   const { reservations } = await catalog.tables.unfinished();
   for (const reservation of reservations) {
@@ -144,9 +146,9 @@ export async function sweepReservations({ catalog, writes }: Pick<RecoveryParts,
 }
 
 /**
- * Ends what a crash left unfinished: data of creates that were never published, and of tables that were dropped, is
- * removed, and a table in the middle of a write of several commits goes back to the version that its readers saw. What
- * cannot be ended now stays for the next start; what lacked space is thrown, because it can be ended once there is some.
+ * Cleans up after a crash: removes data of creates that were never published and of dropped tables, and restores tables
+ * in the middle of a write of several commits to the version that their readers saw. What cannot be cleaned up now is
+ * left for the next start; a lack of space is thrown, because it can be retried once there is space.
  */
 export async function sweepUnfinished(parts: RecoveryParts): Promise<number> {
   const { catalog, engine, writes, telemetry, leases, unusableRoots } = parts;
@@ -180,14 +182,14 @@ export async function sweepUnfinished(parts: RecoveryParts): Promise<number> {
     });
   }
   await writes.removeDeletedVersions();
-  // Nothing may be written over a table that still has to go back.
+  // Nothing may be written to a table that still has to be restored.
   if (transient !== undefined) throw transient;
   return swept;
 }
 
 /**
- * Tables that the engine finds in a storage root and the catalog does not know yet are served from now on. Directories
- * that look like our own are litter then; only a new catalog, whose predecessor was lost, takes them too.
+ * Publishes tables that the engine finds in a storage root but that the catalog does not know. Directories that look
+ * like our own are leftovers then; only a new catalog, whose predecessor was lost, adopts them too.
  */
 export async function adoptTables(parts: RecoveryParts): Promise<number> {
   const { catalog, engine, telemetry, isNewCatalog, unusableRoots } = parts;
@@ -196,7 +198,7 @@ export async function adoptTables(parts: RecoveryParts): Promise<number> {
   for (const database of await catalog.databases.list()) {
     if (unusableRoots.has(database.root)) continue;
     const found = await engine.findTables(database.root, isKnown).catch((error: unknown) => {
-      // A root that is missing, or that fails, must not keep the tables of other databases from being served.
+      // A missing or failing root must not prevent the tables of other databases from being served.
       telemetry.emit({ kind: 'background-failed', task: `looking for tables of ${database.name}`, cause: error });
       return [];
     });
