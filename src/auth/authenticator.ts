@@ -9,19 +9,19 @@ import type { KeySetFetch } from './tokens/key-set.ts';
 import { TokenVerifier } from './tokens/token-verifier.ts';
 import type { OwnToken } from './tokens/token-verifier.ts';
 
-/** As sent. `undefined` means that the request has no such header; an empty text is a credential, and a bad one. */
+/** As sent. `undefined` means that the header is missing; an empty text is an invalid credential. */
 export interface Credentials {
   readonly apiKey: string | undefined;
-  /** What follows `Bearer`: an access token or, for clients that can set no other header, an API key. */
+  /** What follows `Bearer`: an access token or, for clients that cannot set other headers, an API key. */
   readonly bearer: string | undefined;
 }
 
 /** The catalog's credentials, without revoked ones. Times are in milliseconds since 1970. */
 export interface CredentialCatalog {
   readonly keys: { findByDigest(digest: string): Promise<KeyRecord | undefined> };
-  /** Grants that an administrator has given to the holder of a token, by caller id. */
+  /** Grants that administrators gave to token holders, by caller id. */
   readonly grants: { of(principal: string): Promise<readonly Grant[]> };
-  /** Of our own token endpoint. */
+  /** The clients of our own token endpoint. */
   readonly clients: {
     find(id: string): Promise<KeyRecord | undefined>;
     matches(id: string, digest: string): Promise<boolean>;
@@ -39,7 +39,7 @@ export interface KeyRecord {
 
 export type Authenticator = ReturnType<typeof createAuthenticator>;
 
-/** `clock` gives milliseconds since 1970. Throws when an issuer's settings are not safe. */
+/** `clock` returns milliseconds since 1970. Throws if an issuer's settings are not safe. */
 export function createAuthenticator(
   settings: AuthSettings,
   catalog: CredentialCatalog,
@@ -49,7 +49,7 @@ export function createAuthenticator(
   requireUsableIssuers(settings);
   const verifier = new TokenVerifier(settings, clock, async () => catalog.signingKeys.list(), onKeySetFetch);
 
-  /** Refuses with `Unauthenticated`, or with `ServiceUnavailable` when the keys of a token's issuer are not available. */
+  /** Refuses with `Unauthenticated`, or with `ServiceUnavailable` if the keys of a token's issuer are unavailable. */
   const authenticate = async ({ apiKey, bearer }: Credentials): Promise<Caller> => {
     const caller = apiKey === undefined ? undefined : callerOfKey(await findKey(apiKey));
     if (caller !== undefined && (bearer === undefined || bearer === apiKey)) return caller;
@@ -60,7 +60,7 @@ export function createAuthenticator(
 
   const callerOfBearer = async (bearer: string): Promise<Caller> => {
     if (isApiKey(bearer)) return callerOfKey(await findKey(bearer));
-    // A key that an operator chose, such as `adminKey`, can have any form but that of a token.
+    // A key that an operator chose, such as `adminKey`, can have any form except that of a token.
     const chosen = looksLikeToken(bearer) ? undefined : await findKey(bearer);
     return chosen === undefined ? callerOfToken(bearer) : callerOfKey(chosen);
   };
@@ -81,12 +81,12 @@ export function createAuthenticator(
   const callerOfToken = async (token: string): Promise<Caller> => {
     const { callerId, grants, own } = await verifier.verify(token);
     if (own !== undefined) return callerOfClient(callerId, own);
-    // Looked up for every request: a grant that is taken away is void at once.
+    // Looked up for every request, so that revoking a grant takes effect at once.
     const given = await catalog.grants.of(callerId);
     return { id: callerId, kind: 'token', grants: [...grants, ...given] };
   };
 
-  /** Looked up for every request: revoking a client, or deleting a key, takes effect at once. */
+  /** Looked up for every request, so that revoking a client or deleting a key takes effect at once. */
   const callerOfClient = async (callerId: string, { clientId, keyId }: OwnToken): Promise<Caller> => {
     const client = await catalog.clients.find(clientId);
     if (client === undefined || isExpired(client, clock())) throw tokenRefusal('its client is no longer valid');
@@ -102,7 +102,7 @@ function rightsOf({ grants, quota }: KeyRecord): Pick<Caller, 'grants' | 'quota'
   return quota === undefined ? { grants } : { grants, quota };
 }
 
-/** The caller without a credential, where none is required. */
+/** The caller of a request without a credential, if none is required. */
 const ANONYMOUS: Caller = {
   id: 'anonymous',
   kind: 'anonymous',
@@ -117,7 +117,7 @@ function requireUsableIssuers({ issuers, ownIssuer }: AuthSettings): void {
   if (faults.length > 0) throw new Error(`The issuers of access tokens are not valid. ${faults.join(' ')}`);
 }
 
-/** Of two credentials neither wins: whichever we chose, half of the readers of a log would expect the other. */
+/** If there are two credentials, they must be of one caller: choosing either would be ambiguous. */
 function requireSame(caller: Caller, other: Caller | undefined): Caller {
   if (other === undefined || other.id === caller.id) return caller;
   throw new ServiceError(

@@ -3,29 +3,32 @@ import type { IssuerSettings } from '../model/access.ts';
 import { isSafeAddress } from '../model/address.ts';
 
 export interface AuthSettings {
-  /** When false, a request without a credential is an administrator's. A bad credential is still refused. */
+  /** If false, a request without a credential is an administrator's. An invalid credential is still refused. */
   readonly required: boolean;
   readonly issuers: readonly IssuerSettings[];
-  /** Of our own token endpoint; `undefined` when there is none. */
+  /** The issuer of our own token endpoint; `undefined` without one. */
   readonly ownIssuer?: string | undefined;
   readonly tokenBytesMax: number;
   readonly clockSkewSeconds: number;
-  /** The least time between two fetches of one issuer's keys, whether they succeed or not. */
+  /** The minimum time between two fetches of one issuer's keys, whether they succeed or not. */
   readonly keySetCooldownSeconds: number;
-  /** How long fetched keys may be used. They are fetched again at half of it, so a short outage goes unnoticed. */
+  /** How long fetched keys may be used. They are fetched again after half of this, so a short outage goes unnoticed. */
   readonly keySetSeconds: number;
   /** For discovery and key set together. */
   readonly fetchSeconds: number;
 }
 
-/** What is wrong with an issuer's settings, one sentence each. Addresses are not quoted: they may hold a password. */
+/**
+ * What is wrong with an issuer's settings, one sentence each. Addresses are not quoted, because they may contain a
+ * password.
+ */
 export function checkIssuerSettings(issuer: IssuerSettings): string[] {
   return [
     ...addressFaults(issuer),
     ...algorithmFaults(issuer.algorithms),
     ...(issuer.audience === '' ? ['The audience is empty.'] : []),
     ...(issuer.subjectClaim === '' ? ['The subject claim is empty.'] : []),
-    // An empty value would be found in every empty text.
+    // Every text contains the empty value, so it would always match.
     ...issuer.grants.flatMap(({ claim, value }) =>
       claim === '' || value === '' ? ['A grant by claim has an empty claim or value.'] : [],
     ),

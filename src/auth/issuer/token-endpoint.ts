@@ -7,9 +7,9 @@ import type { TokenEndpointSettings } from './token-provider.ts';
 
 /** The part of a reply that may be logged. */
 interface TokenOutcome {
-  /** Only an authenticated one. */
+  /** Set only if authenticated. */
   readonly client?: string | undefined;
-  /** A failure of the server; a refusal is none. */
+  /** A failure of the server, not a refusal. */
   readonly failure?: unknown;
 }
 
@@ -17,7 +17,7 @@ interface TokenRequest {
   readonly path: string;
   readonly request: IncomingMessage;
   readonly response: ServerResponse;
-  /** Of the client. */
+  /** The address of the client. */
   readonly address: string;
 }
 
@@ -25,20 +25,20 @@ export type TokenEndpoint = ReturnType<typeof createTokenEndpoint>;
 
 /**
  * An authorization server for machines: the client credentials grant, its discovery document and its keys. The library
- * is loaded with the first request, since most deployments never get one.
+ * is loaded with the first request, because most deployments never get one.
  */
 export function createTokenEndpoint(settings: TokenEndpointSettings, catalog: CredentialCatalog, clock: () => number) {
   const outcomes = new WeakMap<IncomingMessage, TokenOutcome>();
   const addresses = new WeakMap<IncomingMessage, string>();
   const addressOf = (request: IncomingMessage): string => addresses.get(request) ?? '';
   const failures = new FailedAttempts(settings.failuresPerMinuteMax);
-  /** The keys of a provider are fixed, so other keys need another provider. */
+  /** The keys of a provider are fixed, so new keys need a new provider. */
   const toHandler = oncePerKeys(async (keys) => {
     const { createProvider } = await import('./token-provider.ts');
     return observe(createProvider({ settings, keys, catalog, failures, addressOf, clock }), outcomes).callback();
   });
   return {
-    /** Sends the reply itself. The URL of the request does not matter: the path in the library is given. */
+    /** Sends the reply itself. The path in the library is given, so the URL of the request does not matter. */
     async answer({ path, request, response, address }: TokenRequest): Promise<TokenOutcome> {
       addresses.set(request, address);
       const handle = await toHandler(await catalog.signingKeys.list());

@@ -9,32 +9,32 @@ import { OWN_ALGORITHM, toPrivateJwk } from '../keys/signing-keys.ts';
 import type { SigningKeyText } from '../keys/signing-keys.ts';
 
 export interface TokenEndpointSettings {
-  /** As clients see it, without a slash at the end. Also the audience of its tokens. */
+  /** As clients see it, without a trailing slash. Also the audience of its tokens. */
   readonly issuer: string;
   readonly tokenSeconds: number;
-  /** Wrong secrets that one address may give for one client in a minute. */
+  /** How many wrong secrets one address may send for one client in a minute. */
   readonly failuresPerMinuteMax: number;
 }
 
 interface ProviderParts {
   readonly settings: TokenEndpointSettings;
-  /** Newest first: the first signs. */
+  /** Newest first; the first one signs. */
   readonly keys: readonly SigningKeyText[];
   readonly catalog: CredentialCatalog;
   readonly failures: FailedAttempts;
-  /** Where a request came from, behind trusted proxies too. */
+  /** The client address, even behind trusted proxies. */
   readonly addressOf: (request: IncomingMessage) => string;
   readonly clock: () => number;
 }
 
-/** The only scope, without effect: the rights of a client are its grants. */
+/** The only scope, which has no effect: the permissions of a client are its grants. */
 const SCOPE = 'tables';
 
-/** The library with everything off but the client credentials grant and signed tokens. */
+/** The library with only the client credentials grant and signed tokens enabled. */
 export function createProvider(parts: ProviderParts): Provider {
   const { settings, keys } = parts;
   const provider = new Provider(settings.issuer, {
-    // Tokens are signed, not stored: only clients are ever looked up.
+    // Tokens are signed, not stored, so only clients are looked up.
     adapter: (model: string) => ({
       find: async (id: string) => (model === 'Client' ? findClient(parts, id) : undefined),
     }),
@@ -45,7 +45,7 @@ export function createProvider(parts: ProviderParts): Provider {
     responseTypes: [],
     routes: { token: '/token', jwks: '/jwks' },
     ttl: { ClientCredentials: settings.tokenSeconds },
-    // No route that sets a cookie can be reached; without keys the library warns all the same.
+    // No exposed route sets a cookie; without keys, the library would still warn.
     cookies: { keys: [] },
     renderError: (context: Context, out: unknown) => {
       context.type = 'json';
@@ -83,8 +83,8 @@ const NOT_OFFERED = Object.fromEntries(
 );
 
 /**
- * Only what this server offers of the library's document. Its addresses come from the settings: the library would take
- * the host from the request, which its sender chooses.
+ * The parts of the library's document that this server supports. Its addresses come from the settings: the library
+ * would use the Host header, which the client controls.
  */
 function discoveryDocument(provider: Provider, issuer: string): object {
   return {
@@ -111,7 +111,7 @@ function describeResource({ settings, keys }: ProviderParts, resource: string): 
   };
 }
 
-/** No client has a longer id, or one with other characters. */
+/** No client id is longer or contains other characters. */
 const CLIENT_ID_CHARACTERS_MAX = 64;
 const CLIENT_ID = /^[\w-]+$/;
 
@@ -126,7 +126,7 @@ async function findClient(parts: ProviderParts, id: string): Promise<object | un
   }
   return {
     client_id: id,
-    // The library wants one; the comparison is ours.
+    // The library requires one, but this server compares secrets itself.
     client_secret: 'kept as a digest',
     grant_types: ['client_credentials'],
     redirect_uris: [],
@@ -142,15 +142,15 @@ async function isSecret(parts: ProviderParts, id: string, actual: string): Promi
 }
 
 /**
- * Failures are counted by address and client: by address alone one broken client would lock out all others behind the
- * same proxy, by client alone a stranger could lock it out.
+ * Failures are counted by address and client: counted by address only, one broken client would lock out all others
+ * behind the same proxy; counted by client only, a stranger could lock it out.
  */
 function sourceOf({ addressOf }: ProviderParts, clientId: string): string {
   const { ctx } = Provider;
   return `${ctx === undefined ? '' : addressOf(ctx.req)} ${clientId}`;
 }
 
-/** An unavailable catalog is not the client's fault, and needs no stack in the log. */
+/** An unavailable catalog is not the client's fault, and needs no stack trace in the log. */
 async function available<T>(ask: () => Promise<T>): Promise<T> {
   try {
     return await ask();

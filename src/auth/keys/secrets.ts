@@ -10,7 +10,7 @@ export function generateApiKey(): { key: string; digest: string } {
   return { key, digest: digestSecret(key) };
 }
 
-/** As `generateApiKey`, for a client of the token endpoint. */
+/** Like `generateApiKey`, for a client of the token endpoint. */
 export function generateClientSecret(): { secret: string; digest: string } {
   const secret = CLIENT_SECRET_PREFIX + randomBytes(RANDOM_BYTES).toString('base64url');
   return { secret, digest: digestSecret(secret) };
@@ -21,12 +21,12 @@ export function digestSecret(secret: string): string {
   return hash('sha256', secret, 'hex');
 }
 
-/** No JWT begins like that: its header is a JSON object, whose base64 begins with "ey". */
+/** No JWT begins like this: its header is a JSON object, whose base64 begins with "ey". */
 export function isApiKey(text: string): boolean {
   return text.startsWith(KEY_PREFIX);
 }
 
-/** Three parts with dots in between, the first of them a JSON object in base64 (RFC 7515, section 7.1). */
+/** Three parts separated by dots, the first of them a JSON object in base64 (RFC 7515, section 7.1). */
 export function looksLikeToken(text: string): boolean {
   return /^ey[^.]*\.[^.]*\.[^.]*$/.test(text);
 }

@@ -1,10 +1,10 @@
 import { calculateJwkThumbprint, exportJWK, generateKeyPair } from 'jose';
 import type { JWK } from 'jose';
 
-/** The only algorithm of our own tokens: small, quick to sign, and supported by every library. */
+/** The only algorithm of our own tokens: short signatures, fast, and supported by every library. */
 export const OWN_ALGORITHM = 'ES256';
 
-/** A key pair in the catalog. Secret: `jwk` holds both halves. */
+/** A key pair in the catalog. Secret: `jwk` contains the private half. */
 export interface SigningKeyText {
   readonly id: string;
   readonly jwk: string;
@@ -16,7 +16,7 @@ export async function generateSigningKey(): Promise<SigningKeyText> {
   return { id: await calculateJwkThumbprint(pair), jwk: JSON.stringify(pair) };
 }
 
-/** Calls `create` again only for other keys: the catalog gives new lists of the same ones. */
+/** Calls `create` again only if the keys change: the catalog returns new lists of the same keys. */
 export function oncePerKeys<Created>(
   create: (keys: readonly SigningKeyText[]) => Created,
 ): (keys: readonly SigningKeyText[]) => Created {

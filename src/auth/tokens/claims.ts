@@ -4,14 +4,14 @@ import type { JWTPayload } from 'jose';
 import type { Grant, ClaimGrant } from '../../model/access.ts';
 import { INVISIBLE } from '../../model/identifier.ts';
 
-/** General on purpose: enough for the holder of a token to fix it, without its contents. */
+/** Deliberately general: enough for the holder of a token to fix it, without its contents. */
 export function tokenRefusal(fault: string, cause?: unknown): ServiceError {
   return new ServiceError('Unauthenticated', `The access token is not valid: ${fault}.`, { cause });
 }
 
 /**
- * Anything but a refusal of ours means that the token is bad. The library's errors carry the claims, which must not be
- * logged, so only their names and messages are kept.
+ * Any error other than our own refusals means that the token is invalid. The library's errors contain the claims, which
+ * must not be logged, so only their names and messages are kept.
  */
 export function toTokenRefusal(error: unknown): ServiceError {
   if (error instanceof ServiceError) return error;
@@ -37,7 +37,7 @@ const UNREADABLE = 'it cannot be read';
 /** OpenID Connect Core 1.0, section 2, allows 255 characters. */
 const SUBJECT_CHARACTERS_MAX = 255;
 
-/** The subject, when logs and records can show it: text without control, invisible or separator characters. */
+/** The subject, if logs and records can show it: text without control, invisible or separator characters. */
 export function findSubject(claims: JWTPayload, claim: string): string | undefined {
   const subject = ownClaim(claims, claim);
   if (typeof subject !== 'string' || subject.length === 0 || subject.length > SUBJECT_CHARACTERS_MAX) return undefined;
@@ -53,7 +53,7 @@ function hasValue(claim: unknown, value: string): boolean {
   return Array.isArray(claim) && claim.includes(value);
 }
 
-/** A rule may name anything, `constructor` too. */
+/** Safe for rules with any name, such as `constructor`. */
 function ownClaim(claims: JWTPayload, claim: string): unknown {
   return Object.hasOwn(claims, claim) ? claims[claim] : undefined;
 }

@@ -6,12 +6,12 @@ import { formatByteLimit } from '../../model/value-text.ts';
 /** Real documents have 1 to 20 KB. */
 const DOCUMENT_BYTES_MAX = 256 * 1024;
 
-/** Fetches an issuer's keys, by discovery unless the settings say where they are. The faults are for the log. */
+/** Fetches an issuer's keys, by discovery unless the settings give the address. Errors are for the log. */
 export async function fetchKeySet(issuer: IssuerSettings, signal: AbortSignal): Promise<JSONWebKeySet> {
   const address = issuer.keySetUrl ?? (await discoverKeySet(issuer.issuer, signal));
   const { keys } = await fetchDocument(address, signal);
   if (!Array.isArray(keys)) throw new Error('The key set has no list of keys.');
-  // The members are checked by the reader of key sets.
+  // The reader of key sets validates the members.
   return { keys };
 }
 
@@ -26,7 +26,7 @@ async function discoverKeySet(issuer: string, signal: AbortSignal): Promise<stri
 }
 
 async function fetchDocument(address: string, signal: AbortSignal): Promise<Readonly<Record<string, unknown>>> {
-  // A redirect could lead to an address that was not checked.
+  // A redirect could lead to an unchecked address.
   const response = await fetch(address, { redirect: 'error', headers: { accept: 'application/json' }, signal });
   if (response.status !== 200) {
     await response.body?.cancel();
@@ -49,13 +49,13 @@ async function readBounded(response: Response): Promise<string> {
   return Buffer.concat(chunks).toString('utf8');
 }
 
-/** A remote provider must not point into this machine: only a local one may name an http address. */
+/** A remote provider must not point to this machine: only a local one may have an http address. */
 export function isKeySetAddressOf(issuer: string, keySetUrl: string): boolean {
   if (!isSafeAddress(keySetUrl)) return false;
   return new URL(keySetUrl).protocol === 'https:' || (isSafeAddress(issuer) && new URL(issuer).protocol === 'http:');
 }
 
-/** OpenID Connect Discovery 1.0, section 4: appended to the issuer, whose last slash is dropped. */
+/** OpenID Connect Discovery 1.0, section 4: appended to the issuer without its trailing slash. */
 export function discoveryAddress(issuer: string): string {
   return `${issuer.replace(/\/$/, '')}/.well-known/openid-configuration`;
 }
