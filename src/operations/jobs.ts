@@ -58,12 +58,12 @@ export const cancelJob = defineDatabaseOperation({
   },
 });
 
-/** In the order of the list, which stays valid when the last job of the page before is forgotten. */
+/** In list order, which still works if the last job of the previous page was removed. */
 function isBehind({ id, createdAt }: JobSummary, at: number, after: string): boolean {
   return createdAt < at || (createdAt === at && id < after);
 }
 
-/** A job is shown to those who may read its table. */
+/** A job is visible to callers who may read its table. */
 function isReadable({ subject }: JobSummary, request: RequestFacts): boolean {
   const { caller, database } = request;
   const isShown = subject.databaseId === database.id && isBelowPrefix(request, subject.table);

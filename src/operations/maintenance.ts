@@ -62,7 +62,7 @@ export const resumeMaintenance = defineStateChange({
   state: MAINTENANCE_AUTOMATIC,
 });
 
-/** The state is a property of the table: the catalog keeps it, and every description of the table shows it. */
+/** The state is a property of the table, so the catalog stores it, and every description of the table shows it. */
 function defineStateChange({
   state,
   ...operation

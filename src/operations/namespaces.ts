@@ -147,7 +147,7 @@ async function createOrKeep(request: CreateRequest, services: Services): Promise
   }
 }
 
-/** Drops everything inside, which takes a higher permission than creating a namespace. */
+/** Drops the whole contents, which requires a higher permission than creating a namespace. */
 async function replace(request: CreateRequest, services: Services): Promise<Reply> {
   const { caller, database, namespace: path } = request;
   if (!isPermitted(caller, 'manage', database.name, path)) return createUnlessTaken(request, services);

@@ -14,7 +14,7 @@ import type { Services } from './services.ts';
 
 export type { Dialect };
 
-/** What the address names, and so what the caller needs a permission on. A `new-` one need not exist yet. */
+/** What the address names, and so what the caller needs a permission on. A `new-` target need not exist yet. */
 export type Target = 'table' | 'new-table' | 'namespace' | 'new-namespace' | 'database' | 'server';
 
 export type Method = 'GET' | 'POST';
@@ -25,23 +25,23 @@ export interface RequestFacts {
   readonly caller: Caller;
   readonly database: Database;
   readonly delimiter: string;
-  /** The namespace that the caller's identifiers start from; most often the root. */
+  /** The namespace that the caller's identifiers are relative to; usually the root. */
   readonly prefix: NamespacePath;
-  /** The parts of the address that the path writes as `:name`, decoded. */
+  /** The decoded parameters `:name` of the path. */
   readonly params: Readonly<Record<string, string>>;
-  /** Parameters that may be given once. */
+  /** Parameters that may occur once. */
   readonly query: QueryValues;
-  /** Parameters whose shape is an array: each may be given several times. */
+  /** Parameters whose shape is an array, and which may occur several times. */
   readonly queryLists: QueryLists;
-  /** The header of that name, or the entry `header.<name>` of the body's context when it was not sent. */
+  /** The header, or the entry `header.<name>` of the body's context if the header was not sent. */
   header(name: string): string | undefined;
-  /** Who the caller is by now: refuses a credential that was revoked since, or has expired. Absent where there is none. */
+  /** The current caller. Refuses a credential that was revoked or has expired since. Absent without a credential. */
   readonly reauthenticate?: () => Promise<Caller>;
-  /** Fires when the client closes the connection before the reply is sent. */
+  /** Fires if the client closes the connection before the reply is sent. */
   readonly signal: () => AbortSignal;
-  /** The identity of the request, if it writes. */
+  /** Identifies the request, if it writes. */
   readonly write: WriteRequest;
-  /** Identifies the branch that a write names, if it names one: another branch of the same name has another. */
+  /** Identifies the branch that a write names, if any: another branch of the same name has another id. */
   readonly branchId?: string | undefined;
 }
 
@@ -50,7 +50,7 @@ export type QueryLists = Readonly<Record<string, readonly string[] | undefined>>
 
 export interface DatabaseRequest<Body = unknown> extends RequestFacts {
   readonly body: Body;
-  /** Of an operation that reports access: what a query parameter names. */
+  /** For an operation that reports access: the target that a query parameter names. */
   readonly table?: TableRecord;
   readonly namespace?: NamespacePath;
 }
@@ -59,17 +59,17 @@ export interface TableRequest<Body = unknown> extends DatabaseRequest<Body> {
   readonly table: TableRecord;
 }
 
-/** About a table that need not exist; its namespace does. */
+/** For a table that need not exist; its namespace must. */
 export interface NewTableRequest<Body = unknown> extends DatabaseRequest<Body> {
   readonly path: TablePath;
 }
 
-/** About a namespace: one that exists, or, for a `new-namespace`, one whose parent does. */
+/** For a namespace that exists, or, for a `new-namespace`, whose parent exists. */
 export interface NamespaceRequest<Body = unknown> extends DatabaseRequest<Body> {
   readonly namespace: NamespacePath;
 }
 
-/** About the server itself: its databases and their access. */
+/** For the server itself: its databases and their access. */
 export type ServerRequest<Body = unknown> = Omit<DatabaseRequest<Body>, 'database'>;
 
 interface RequestOf<Body> {
@@ -82,7 +82,7 @@ interface RequestOf<Body> {
 }
 
 interface WithStream {
-  /** Starts to read the body; an operation that needs no data never calls it. The first call sets the limits. */
+  /** Starts reading the body; an operation that needs no data never calls it. The first call sets the limits. */
   openStream(limits?: Partial<ArrowLimits>): Promise<CheckedStream>;
 }
 
@@ -101,64 +101,67 @@ interface ReplyContent {
 interface JsonBody {
   readonly kind: 'json';
   readonly shape: Type.TObject;
-  /** Brings other clients' forms to the one that the shape describes. */
+  /** Converts bodies of other clients to the form that the shape describes. */
   readonly normalize?: (body: Readonly<Record<string, unknown>>) => Record<string, unknown>;
-  /** Lets the body be an Arrow stream too, of which only the schema counts: what it says as JSON. */
+  /** Accepts an Arrow stream as the body too, of which only the schema is used: converts it to JSON. */
   readonly ofSchema?: (schema: Schema) => Record<string, unknown>;
 }
 
 type ArrowBody = { readonly kind: 'arrow' };
 type NoBody = { readonly kind: 'none' };
 
-/** What an operation is. The `define` functions below create one; they know the request that its `run` gets. */
+/**
+ * Describes an operation. Created by one of the `define` functions below, which know the type of the request for its
+ * `run`.
+ */
 export interface Operation {
   readonly target: Target;
   readonly id: string;
-  /** OpenAPI describes the first. A `GET` reads no body. */
+  /** OpenAPI documents the first one. A `GET` has no body. */
   readonly methods: readonly [Method, ...Method[]];
-  /** Below the base path, with the identifier as `:id`. */
+  /** Relative to the base path, with the identifier as `:id`. */
   readonly path: string;
-  /** Of namespaces: the path for the root from clients whose delimiter is a dot, which disappears from the path. */
+  /** For namespaces: the path of the root for clients whose delimiter is a dot, which disappears from the path. */
   readonly pathOfRoot?: string;
   readonly summary: string;
-  /** Of a success; 200 when absent. */
+  /** The status on success; 200 if absent. */
   readonly status?: 201 | 202;
-  /** Of namespaces: `run` itself refuses one that does not exist. */
+  /** For namespaces: `run` itself refuses a missing one. */
   readonly mayBeAbsent?: true;
   /**
-   * Of tables: whether the previous name of a renamed table still leads to it for a while, for clients that keep it.
-   * Always by default; `never` where the name itself is meant; `with-body` where only the body tells the two apart.
+   * For tables: whether the previous name of a renamed table still resolves for a while, for clients that keep it.
+   * Always by default; `never` where the name itself matters; `with-body` where only the body distinguishes the two.
    */
   readonly followsRename?: 'never' | 'with-body';
   readonly permission: Permission;
-  /** Of databases: `run` checks the permissions on the tables that the body names. */
+  /** For databases: `run` checks the permissions on the tables that the body names. */
   readonly authorizesTables?: true;
   /**
-   * Of databases: reports the access of any caller to the database, or to what the query parameter `table` or `namespace`
-   * names. The default database needs no role: it is no secret that it exists.
+   * For databases: reports the access of any caller to the database, or to what the query parameter `table` or
+   * `namespace` names. The default database needs no role, because its existence is no secret.
    */
   readonly reportsAccess?: true;
-  /** Of tables: changes names alone, and so also works on data that must not be read. */
+  /** For tables: only changes names, so it also works on data that must not be read. */
   readonly ignoresData?: true;
-  /** Also works on a branch that is not listed: LanceDB clients commit the first version of a branch before they list it. */
+  /** Also works on an unlisted branch: LanceDB clients commit the first version of a branch before they list it. */
   readonly startsBranches?: true;
-  /** Runs through the write pipeline, and so honours If-Match (412) and Idempotency-Key. */
+  /** Uses the write pipeline, and so supports If-Match (412) and Idempotency-Key. */
   readonly usesPipeline?: true;
-  /** Honours Idempotency-Key alone. */
+  /** Supports only Idempotency-Key. */
   readonly isKeyed?: true;
-  /** Its reply goes on until the client leaves. */
+  /** Its reply continues until the client disconnects. */
   readonly isEndless?: true;
   readonly body: JsonBody | ArrowBody | NoBody;
   readonly query: Type.TObject;
   readonly replies: readonly ReplyShape[];
-  /** Statuses of errors beside those that all operations share; by default 412 where If-Match is honoured. */
+  /** Error statuses in addition to those of all operations; by default 412 if If-Match is supported. */
   readonly statuses: readonly ErrorStatus[];
-  /** Of tables: a path of names, or one name in the root namespace. */
+  /** For tables: a path of names, or one name in the root namespace. */
   readonly identifier: 'path' | 'name';
   readonly run: (request: OperationRequest, services: Services) => Promise<Reply>;
 }
 
-/** Everything that a request may have; the operation's target and body decide which of it is present. */
+/** All fields that a request may have; the operation's target and body decide which are present. */
 export interface OperationRequest extends Omit<RequestFacts, 'database'> {
   readonly database?: Database | undefined;
   readonly table?: TableRecord;
@@ -170,14 +173,14 @@ export interface OperationRequest extends Omit<RequestFacts, 'database'> {
 
 type Defaulted = 'methods' | 'query' | 'statuses' | 'identifier';
 
-/** By default an operation is a POST without a body, and with no query parameter but the delimiter. */
+/** By default an operation is a POST without a body, and without query parameters except the delimiter. */
 interface Definition<Body, Request>
   extends Omit<Operation, Defaulted | 'target' | 'body' | 'run'>, Partial<Pick<Operation, Defaulted>> {
   readonly body?: Body;
   readonly run: (request: Request, services: Services) => Promise<Reply>;
 }
 
-/** A body has the type of its shape; without one it is an empty object. */
+/** The type of the body's shape; without a body, an empty object. */
 type BodyOf<Body> = Body extends { readonly shape: infer Shape extends Type.TObject }
   ? Type.Static<Shape>
   : Readonly<Record<string, never>>;
@@ -190,7 +193,7 @@ export const defineNewTableOperation = defineFor('new-table');
 export const defineNamespaceOperation = defineFor('namespace');
 export const defineNewNamespaceOperation = defineFor('new-namespace');
 export const defineDatabaseOperation = defineFor('database');
-/** The caller needs the permission on anything at all; the operation checks on what exactly, once it has read the body. */
+/** Requires the permission on any object; the operation checks on which, once it has read the body. */
 export const defineServerOperation = defineFor('server');
 
 export function defineFor<const For extends Target>(target: For) {
@@ -219,23 +222,23 @@ export function json(shape: Type.TSchema, description: string): ReplyShape {
 }
 
 interface ReplyFrame {
-  /** 200 when absent. */
+  /** 200 if absent. */
   readonly status?: number;
   readonly headers?: Readonly<Record<string, string>>;
-  /** Of a write: to be marked right before the reply is sent. */
+  /** For a write: to be marked right before the reply is sent. */
   readonly response?: ResponseRef;
 }
 
 export type Reply = ReplyFrame &
-  /** An object: gets the reply's `context` added. */
+  /** An object, to which the reply's `context` is added. */
   (
     | { readonly kind: 'object'; readonly body: object; readonly mediaType?: string }
-    /** A JSON value as it is. */
+    /** A JSON value, sent as it is. */
     | { readonly kind: 'value'; readonly value: unknown }
     | { readonly kind: 'text'; readonly text: string }
     | { readonly kind: 'empty' }
     | { readonly kind: 'bytes'; readonly mediaType: string; readonly bytes: Uint8Array }
-    /** Returning this decides the status (invariant 6): the first piece should be known to exist. */
+    /** Returning this fixes the status (invariant 6), so the first piece should already be known to exist. */
     | {
         readonly kind: 'stream';
         readonly mediaType: string;
@@ -249,12 +252,12 @@ export function objectReply<Shape extends Type.TObject>(body: Sent<Type.Static<S
   return { kind: 'object', body };
 }
 
-/** Others are hidden from the request. */
+/** Paths outside the prefix are hidden from the request. */
 export function isBelowPrefix({ prefix }: Pick<RequestFacts, 'prefix'>, path: NamespacePath): boolean {
   return path.length > prefix.length && isWithin(path, prefix);
 }
 
-/** A path as the caller writes it: below the prefix of its request. */
+/** A path as the caller sees it: relative to the prefix of its request. */
 export function toShownPath({ prefix }: Pick<RequestFacts, 'prefix'>, path: NamespacePath): string[] {
   return path.slice(prefix.length);
 }

@@ -74,7 +74,7 @@ interface OperationGroup {
   readonly operations: readonly Operation[];
 }
 
-/** Every operation that the service offers. Routes, OpenAPI, the permission table and the docs come from this list. */
+/** Every operation of the service. Routes, OpenAPI, the permission table and the docs are generated from this list. */
 export const OPERATION_GROUPS: readonly OperationGroup[] = [
   {
     title: 'Tables',

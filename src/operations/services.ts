@@ -20,12 +20,12 @@ import type { FilterShares } from '../tuning/filter-shares.ts';
 import type { Tuner } from '../tuning/tuner.ts';
 import type { Writes } from '../writes/writes.ts';
 
-/** The nodes that serve the catalog; one where a single process does. */
+/** The nodes that share the catalog; a single one without a cluster. */
 export interface NodeList {
-  /** Of this process. */
+  /** The id of this process. */
   readonly ownId: string;
   list(): Promise<readonly NodeRecord[]>;
-  /** The newest first. */
+  /** Newest first. */
   listTakeovers(limit: number): Promise<readonly Takeover[]>;
 }
 
@@ -47,18 +47,18 @@ export interface Services {
   readonly filterShares: FilterShares;
   readonly telemetry: Telemetry;
   readonly writes: Writes;
-  /** `undefined`: off. */
+  /** `undefined` if disabled. */
   readonly vending: CredentialVending | undefined;
-  /** `undefined`: off. */
+  /** `undefined` if disabled. */
   readonly embeddings: Embeddings | undefined;
   readonly limits: Limits;
   readonly generateApiKey: typeof generateApiKey;
   readonly generateClientSecret: typeof generateClientSecret;
   readonly generateSigningKey: typeof generateSigningKey;
-  /** Of the built-in token endpoint; `undefined` without one. */
+  /** The address of the built-in token endpoint; `undefined` without one. */
   readonly issuerUrl: string | undefined;
   /** Milliseconds since 1970. */
   readonly now: () => number;
-  /** Storage options that callers may set beside the harmless ones. */
+  /** Storage options that callers may set in addition to the harmless ones. */
   readonly allowedStorageOptions: readonly string[];
 }

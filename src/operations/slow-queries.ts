@@ -14,7 +14,7 @@ export const listSlowQueries = defineDatabaseOperation({
   replies: [json(ListSlowQueriesReply, 'A page of slow queries.')],
   async run({ body, database, delimiter }, services) {
     const limit = readPageSize(body.limit, services);
-    // The token is the last id of the page before. Ids grow, so it stays valid when that query is forgotten.
+    // The token is the last id of the previous page. Ids grow, so it stays valid if that query is removed.
     const before = readPageToken(body.page_token);
     const rest = services.slowQueries.list(database.id).filter(({ id }) => id < before);
     const { entries, page_token } = cutPage(rest, limit, ({ id }) => String(id));

@@ -23,7 +23,7 @@ export function readGrant(shape: GrantShape): Grant {
   return { role, database, path: checkNames(path, DEFAULT_DELIMITER) };
 }
 
-/** A database that the caller may not see is refused like one that does not exist. */
+/** A database that is hidden from the caller is refused as if it did not exist. */
 export function requireGivable(caller: Caller, grant: Grant): void {
   if (mayGive(caller, grant)) return;
   const { database } = grant;

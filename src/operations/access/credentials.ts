@@ -24,7 +24,7 @@ import type { Services } from '../services.ts';
 import { collectPages, cutPage, readIdToken, readPageSize } from '../shared/pages.ts';
 import { readGrant, reportChange, requireGivable, toGrantShape } from './access-rules.ts';
 
-/** Keys and clients differ in their secrets; the rules about them are the same. */
+/** Keys and clients differ in their secrets; the same rules apply to both. */
 type CredentialKind = 'key' | 'client';
 
 export const createKey = defineServerOperation({
@@ -103,7 +103,7 @@ export const revokeClient = defineServerOperation({
   run: async (request, services) => revoke('client', { ...request, id: request.body.client_id }, services),
 });
 
-/** A credential is hidden from a caller who administers none of what it has grants on. */
+/** A credential is hidden from callers who administer none of the objects that it has grants on. */
 export async function requireChangeable(
   kind: CredentialKind,
   { id, caller }: { readonly id: string; readonly caller: Caller },

@@ -6,7 +6,7 @@ import { defineServerOperation, json, objectReply } from '../operation.ts';
 import { cutPage, readPageSize, readPageToken, toPageToken } from '../shared/pages.ts';
 import { reportChange, requireServerAdministrator } from './access-rules.ts';
 
-/** The caller never chooses where a database stores its tables: it gets a folder below the storage root. */
+/** The caller never chooses where a database stores its tables: the folder is below the storage root. */
 export const createDatabase = defineServerOperation({
   id: 'create_database',
   path: '/v1/database/create',

@@ -97,8 +97,8 @@ function readToken(token: string | undefined): GivenGrant | undefined {
 const PRINCIPAL_CHARACTERS_MAX = 2048;
 
 /**
- * A key or a client must be one that the caller may change: otherwise an administrator could tie another's key to its own
- * database, and the owner could no longer revoke the key. Only the issuer knows who holds a token.
+ * A key or client must be one that the caller may change: otherwise an administrator could bind another's key to its
+ * own database, and the owner could no longer revoke the key. Only the issuer knows who holds a token.
  */
 async function requirePrincipal(principal: string, caller: Caller, catalog: Catalog): Promise<void> {
   const [kind, rest = ''] = principal.split(/:(.*)/s, 2);

@@ -12,7 +12,7 @@ import { defineServerOperation, json, objectReply } from '../operation.ts';
 import { cutPage, readPageSize, unknownPageToken } from '../shared/pages.ts';
 import { reportChange, requireServerAdministrator } from './access-rules.ts';
 
-/** Only administrators of the server change quotas: those of a database could otherwise lift their own. */
+/** Only administrators of the server change quotas: an owner of a database could otherwise lift its own. */
 export const setQuota = defineServerOperation({
   id: 'set_quota',
   path: '/v1/access/quota/set',
@@ -77,7 +77,7 @@ function readQuotaToken(token: string | undefined): string | undefined {
   throw unknownPageToken();
 }
 
-/** Wire names of limits. A rate of 0 would mean no request at all: that is a revoked key. */
+/** Wire names of limits. A rate of 0 would allow no requests at all, which is what revoking a key is for. */
 const LIMITS = {
   requestsPerSecond: { field: 'requests_per_second', minimum: 1, maximum: 1_000_000 },
   concurrentReads: { field: 'concurrent_reads', minimum: 0, maximum: 1_000_000 },
@@ -114,11 +114,11 @@ interface SubjectBody {
 }
 
 interface NamedSubject extends Pick<QuotaRecord, 'subject' | 'databaseName'> {
-  /** As the caller and the log name it. */
+  /** Its name for the caller and the log. */
   readonly shown: string;
 }
 
-/** A database exists; whether a key or a client does is up to the caller. */
+/** Requires the database to exist; checking a key or client is up to the caller. */
 export async function readSubject(
   { principal, database }: SubjectBody,
   { databases }: Pick<Catalog, 'databases'>,

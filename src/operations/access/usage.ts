@@ -6,7 +6,7 @@ import { UsageBody, UsageReply } from '../../wire/access.ts';
 import { defineServerOperation, json, objectReply } from '../operation.ts';
 import { readSubject, toGivenQuota } from './quotas.ts';
 
-/** Callers see their own usage, owners that of their database, administrators of the server all. */
+/** Callers may see their own usage, owners that of their database, server administrators all. */
 export const describeUsage = defineServerOperation({
   id: 'describe_usage',
   path: '/v1/access/usage',
@@ -36,7 +36,7 @@ function requireInsight(caller: Caller, database: string | undefined): void {
   throw isVisible(caller, database, []) ? notPermitted('manage') : databaseNotFound(database);
 }
 
-/** Without tables and limits, a key or a client may be one that never existed. */
+/** Without tables and limits, the key or client may never have existed. */
 async function requireCredential(
   subject: string,
   { keys, clients }: Record<'keys' | 'clients', { find(id: string): Promise<object | undefined> }>,

@@ -57,7 +57,7 @@ function toRole({ role, database, path }: Grant, delimiter: string, tables: Read
   return { role, on: { kind, name: formatPath(path, delimiter), database } };
 }
 
-/** Those at the paths of grants, with one query for each database. */
+/** Finds the tables at the paths of grants, with one query per database. */
 async function findTables(grants: readonly Grant[], { databases, tables }: Catalog): Promise<ReadonlySet<string>> {
   const found = new Set<string>();
   for (const name of new Set(grants.map(({ database }) => database))) {

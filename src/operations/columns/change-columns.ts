@@ -67,7 +67,7 @@ export const alterColumns = defineTableOperation({
       return replyToWrite(await services.writes.runSeveral(several));
     }
     const plan = commits.alterColumns(alterations);
-    // Only another type writes the column anew.
+    // Only a change of type rewrites the column.
     const isRewritten = alterations.some(({ typeJson }) => typeJson !== undefined);
     return runWrite(request, services, { branch, plan, growth: isRewritten ? SOME_BYTES : undefined });
   },
@@ -89,7 +89,7 @@ export const dropColumns = defineTableOperation({
   },
 });
 
-/** LanceDB clients send columns without values as the schema of an Arrow stream, and name the branch in the address. */
+/** LanceDB clients send columns without values as the schema of an Arrow stream, and the branch in the address. */
 function toColumnsOfNulls({ fields }: Schema): Record<string, unknown> {
   const entries = fields.map(({ name, type, nullable, metadata }) => {
     const field = `The column ${quoteForMessage(name)}`;
@@ -136,7 +136,7 @@ function toComputedColumn(entry: Entry, field: string, limits: SqlLimits): NewCo
   return { name, text, expression: guardSql(text, { name: 'expression', field: `${field}.computed` }, limits) };
 }
 
-/** Clients write null or false for a field that they do not use. */
+/** Clients send null or false for a field that they do not use. */
 function isGiven(value: unknown): boolean {
   return value !== undefined && value !== null && value !== false;
 }
@@ -154,12 +154,12 @@ function toAlteration(entry: AlterColumnsBody['alterations'][number], field: str
     rename: rename ?? undefined,
     nullable: nullable ?? undefined,
     type: wanted,
-    // The engine reads Lance's own JSON form, as the LanceDB client does.
+    // The engine parses Lance's own JSON form, like the LanceDB client.
     typeJson: wanted && JSON.stringify(toTypeJson(wanted, 'lancedb')),
   };
 }
 
-/** The engine does not change lists into vectors by itself. */
+/** The engine cannot convert lists to vectors by itself. */
 function toConversion({ path }: ColumnAlteration, type: unknown): VectorConversion | undefined {
   const [column, ...nested] = path;
   if (type === undefined || type === null || nested.length > 0) return undefined;

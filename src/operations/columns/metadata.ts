@@ -59,7 +59,7 @@ function readEntries({ updates }: UpdateFieldMetadataBody, limits: MetadataLimit
   });
 }
 
-/** The pairs are the whole body, unless `metadata` is an object, which no pair has as its value. */
+/** The whole body is the metadata, unless its `metadata` is an object, which no metadata value can be. */
 function toMetadataField(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return typeof body['metadata'] === 'object' ? body : { metadata: body };
 }

@@ -9,7 +9,7 @@ import type { CachedResult } from '../../result-cache/result-cache.ts';
 import type { Dialect, Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 
-/** A query as it is executed, with all that its reply depends on beside the contents of the table. */
+/** A query as it is executed, with everything that its reply depends on, apart from the contents of the table. */
 interface CacheableQuery {
   readonly state: TableState;
   readonly query: Query;
@@ -18,19 +18,19 @@ interface CacheableQuery {
 
 interface QueryWork {
   readonly execute: () => Promise<ResultFiles & { readonly version: number }>;
-  /** Files that are read become bytes, others a stream. */
+  /** Files that were already read become bytes, others a stream. */
   readonly frame: (rows: ResultFiles) => Extract<Reply, { readonly kind: 'bytes' | 'stream' }>;
 }
 
-/** Tells the LanceDB client which version it has seen; from then on it asks for no older one. */
+/** Tells the LanceDB client which version it has seen; from then on it requests no older one. */
 export const VERSION_HEADER = 'x-lancedb-version';
 
-/** Without the cache, a result of up to this size is framed at once. */
+/** Results up to this size that bypass the cache are framed at once. */
 const SMALL_BYTES = 64 * 1024;
 
 /**
- * The reply to a query of a caller who may read the table: from the cache where the contents of the table are provably
- * those that the cached result is of. A result is cached unless the table changed while it was read.
+ * The reply to a query of a caller who may read the table. Returns a cached result if the contents of the table are
+ * provably the same. A result is cached unless the table changed while it was read.
  */
 export async function replyToQuery(
   request: TableRequest,
@@ -64,10 +64,10 @@ export async function replyToQuery(
   return toResultReply(request, wanted.mediaType, result, isStored ? `${status}; stored` : status);
 }
 
-/** A key is a digest of the query, which takes the event loop a millisecond for about this many bytes. */
+/** A key is a digest of the query; for this many bytes, it blocks the event loop for a millisecond. */
 const QUERY_BYTES_MAX = 256 * 1024;
 
-/** `undefined` for a query whose result may differ the next time, or that is too large for a key. */
+/** `undefined` for a query whose result may differ next time, or that is too large for a key. */
 export function toQueryKey(
   { table, dialect }: { readonly table: Pick<TableRecord, 'id'>; readonly dialect: Dialect },
   { state, query, mediaType }: CacheableQuery,
@@ -84,12 +84,12 @@ export function toQueryKey(
   ]);
   const numbers = dimensions.reduce((sum, length) => sum + length, 0);
   if (text.length + numbers * Float32Array.BYTES_PER_ELEMENT > QUERY_BYTES_MAX || isVolatile(query)) return undefined;
-  // The engine searches with numbers of this precision.
+  // The engine searches with 32-bit floats.
   const vectorBytes = vectors.map((vector) => Buffer.from(new Float32Array(vector).buffer));
   return digest(Buffer.concat([Buffer.from(text), ...vectorBytes]));
 }
 
-/** In one call: an object of the crypto module for each would cost more than the digest. */
+/** In one call: creating a hash object each time would cost more than the digest. */
 function digest(bytes: Uint8Array): string {
   return hash('sha256', bytes, 'base64url');
 }
@@ -99,7 +99,7 @@ function isVolatile({ filter, projection }: Query): boolean {
   return projection?.kind === 'aliases' && projection.columns.some(([, expression]) => mayBeVolatile(expression));
 }
 
-/** Whether rows of this version are of that identity, given the identity after they were read. */
+/** Whether rows of this version have that identity, given the identity after they were read. */
 function isOf(version: number, before: ContentIdentity | undefined, after: ContentIdentity | undefined): boolean {
   return before !== undefined && before.text === after?.text && (before.version ?? version) === version;
 }
@@ -107,7 +107,7 @@ function isOf(version: number, before: ContentIdentity | undefined, after: Conte
 /** 96 bits. */
 const TAG_CHARACTERS = 16;
 
-/** Strong (RFC 9110, 8.8.1): of the bytes, and of the query that they answer. */
+/** A strong tag (RFC 9110, 8.8.1): covers the bytes and the query. */
 function toEntityTag(queryKey: string, bytes: Uint8Array): string {
   return `"${queryKey.slice(0, TAG_CHARACTERS)}${digest(bytes).slice(0, TAG_CHARACTERS)}"`;
 }
@@ -118,7 +118,7 @@ function toResultReply(request: TableRequest, mediaType: string, result: CachedR
     ...versionHeader(version),
     etag,
     'cache-status': `tiltyard; ${status}`,
-    // The caller alone may store it, and has to ask each time whether it still holds.
+    // Only the caller may store it, and must revalidate it each time.
     'cache-control': 'private, no-cache',
   };
   if (isUnchanged(request, etag)) return { kind: 'empty', status: 304, headers };
@@ -129,7 +129,7 @@ function versionHeader(version: number): Record<string, string> {
   return { [VERSION_HEADER]: String(version) };
 }
 
-/** Why a query was executed, in the words of RFC 9211. */
+/** Why a query was executed, in terms of RFC 9211. */
 function toForwardStatus(
   queryKey: string | undefined,
   key: string | undefined,
@@ -140,7 +140,7 @@ function toForwardStatus(
   return control === 'no-cache' ? 'fwd=request' : 'fwd=miss';
 }
 
-/** What a request says about the use of caches (RFC 9111, 5.2.1). */
+/** The Cache-Control directive of a request (RFC 9111, 5.2.1). */
 function readCacheControl({ header }: Pick<TableRequest, 'header'>): 'no-cache' | 'no-store' | undefined {
   const text = header('cache-control')?.toLowerCase();
   if (text === undefined) return undefined;
@@ -149,7 +149,7 @@ function readCacheControl({ header }: Pick<TableRequest, 'header'>): 'no-cache' 
 }
 
 /**
- * Whether the caller has this result, and prefers to be told so. `If-None-Match` alone does not ask for that: on a POST it
+ * Whether the caller already has this result and wants a 304. `If-None-Match` alone does not ask for that: on a POST it
  * would mean 412 (RFC 9110, 13.1.2).
  */
 function isUnchanged({ header }: Pick<TableRequest, 'header'>, etag: string): boolean {

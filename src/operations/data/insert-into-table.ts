@@ -95,7 +95,7 @@ function toInsertedRows({ rows }: { readonly rows: number }) {
   return { num_inserted_rows: rows };
 }
 
-/** Case and underscore do not matter: clients write `overwrite`, `Overwrite` and `OVERWRITE`. */
+/** Case and underscores do not matter: clients send `overwrite`, `Overwrite` and `OVERWRITE`. */
 function readMode(text = 'append'): InsertMode {
   const word = text.toLowerCase().replaceAll('_', '');
   if (word === 'append' || word === 'overwrite') return word;

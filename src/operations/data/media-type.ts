@@ -21,7 +21,7 @@ function readPreference(text: string) {
   return { range, quality: Number.isFinite(quality) ? Math.min(Math.max(quality, 0), 1) : 0 };
 }
 
-/** The most specific range that fits decides. */
+/** The most specific matching range decides. */
 function qualityOf(type: string, preferences: readonly ReturnType<typeof readPreference>[]): number {
   const [family = ''] = type.split('/');
   for (const range of [type, `${family}/*`, '*/*']) {

@@ -26,7 +26,7 @@ export const mergeInsertIntoTable = defineTableOperation({
     const settings = readMergeSettings(request, limits.sql, performance.now());
     const { branch } = request.query;
     const checkKeys = (schema: Schema): void => services.engine.commits.checkMergeKeys(settings.on, schema);
-    // A merge that inserts nothing makes no table: one that is only declared is not found.
+    // A merge that inserts nothing creates no table: a declared one without data counts as missing.
     const filled = settings.insertNew
       ? await fillIfDeclared(request, services, toCountsOfNewRows, checkKeys)
       : ({ kind: 'existing', table: request.table } as const);
@@ -39,9 +39,9 @@ export const mergeInsertIntoTable = defineTableOperation({
       return await runWrite({ ...request, table: filled.table }, services, {
         branch,
         plan: services.engine.commits.merge({ schema, chunk }, settings),
-        // Rows that match are not new ones; only the engine finds out which do.
+        // Matching rows are not new, but only the engine finds out which match.
         growth: { rows: settings.insertNew ? chunk.rows : 0, bytes: chunk.file.length },
-        // The commit does not tell how many rows were deleted because none matched them.
+        // The commit does not contain how many rows were deleted because no row matched them.
         rule: { from: settings.deleteOthers ? 'nothing' : 'upsert' },
         toFields: toCounts,
       });
@@ -52,7 +52,7 @@ export const mergeInsertIntoTable = defineTableOperation({
   },
 });
 
-/** The engine takes the rows of a merge as one file in memory: the whole stream must be one chunk. */
+/** The engine needs the rows of a merge as one file in memory, so the whole stream must be one chunk. */
 async function openWhole(request: TableIngestRequest, limits: Limits) {
   const streamBytesMax = Math.min(limits.arrow.streamBytesMax, limits.engine.mergeBytesMax);
   try {
@@ -75,7 +75,7 @@ function tooLarge({ engine }: Limits, cause: unknown): ServiceError {
   );
 }
 
-/** Of rows that fill a declared table: all are new. */
+/** For rows that fill a declared table, which are all new. */
 function toCountsOfNewRows({ rows }: { readonly rows: number }): Fields {
   return toCounts({ rowsInserted: rows, rowsUpdated: 0, rowsDeleted: 0, rowsWritten: rows, attempts: 1 });
 }

@@ -21,7 +21,7 @@ export function readMergeSettings(request: MergeAsked, limits: SqlLimits, now: n
     insertNew: readFlag(query, 'when_not_matched_insert_all') ?? false,
     deleteOthers: readFlag(query, 'when_not_matched_by_source_delete') ?? false,
     deleteFilter: readFilter(query, 'when_not_matched_by_source_delete_filt', limits),
-    // The LanceDB client sends it only to turn it off.
+    // The LanceDB client sends it only to disable the index.
     useIndex: readFlag(query, 'use_index') ?? dialect === 'lancedb',
     deadline: timeout === undefined ? undefined : now + timeout,
   };

@@ -76,7 +76,7 @@ async function chooseQuery({ table, state, body, timeout }: Planned, services: S
   return tuneQuery({ table, state, query, timeout }, services);
 }
 
-/** The query inside an explain request has its own identifier and branch, which must agree with the outer ones. */
+/** The query inside an explain request has its own identifier and branch, which must match the outer ones. */
 function requireSameTable({ body, table }: TableRequest<ExplainPlanBody>): void {
   const { id } = body.query;
   if (id === undefined || (id.length === table.path.length && id.every((name, at) => name === table.path[at]))) return;

@@ -41,7 +41,7 @@ export const queryTable = defineTableOperation({
     const timeout = () => readQueryTimeout(request);
     const given =
       text === undefined ? read : await embedQuery({ text, state, query: read, timeout: timeout() }, services);
-    // Whatever the server chooses for the caller is chosen here: what is executed is the key of its cached result.
+    // All choices of the server are made here, so that the executed query is the key of its cached result.
     const query = isTunable(given, table)
       ? await tuneQuery({ table, state, query: given, timeout: timeout() }, services)
       : given;

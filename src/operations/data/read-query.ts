@@ -12,7 +12,7 @@ import { readStructuredQuery } from '../../wire/full-text.ts';
 import { UNLIMITED, withoutUndefined } from '../../wire/query-forms.ts';
 import type { RequestFacts } from '../operation.ts';
 
-/** Every text and number of a query passes its guard here. */
+/** Every text and number of a query is guarded here. */
 export function readQuery(body: QueryTableBody, limits: Limits): Query {
   const { kMax, offsetMax, efMax, refineFactorMax } = limits.query;
   const fields: { readonly [Key in keyof Query]: Query[Key] | undefined } = {
@@ -30,7 +30,7 @@ export function readQuery(body: QueryTableBody, limits: Limits): Query {
     orderBy: readOrder(body, limits.query),
     k: readLimit(body, kMax),
     offset: readCount(body.offset, 'offset', offsetMax),
-    // With 0 the engine chooses by the number of results.
+    // With 0, the engine chooses based on the number of results.
     ef: readCount(body.ef, 'ef', efMax) || undefined,
     refineFactor: readCount(body.refine_factor, 'refine_factor', refineFactorMax),
     recallTarget: body.recall_target,
@@ -47,7 +47,7 @@ export function readSql(name: Clause, text: string | undefined, limits: SqlLimit
   return text === undefined ? undefined : guardSql(text, { name, field: name }, limits);
 }
 
-/** How long the caller says that it waits; the service's own limit holds as well. */
+/** How long the caller will wait; the service's own limit applies too. */
 export function readQueryTimeout(request: Pick<RequestFacts, 'header' | 'signal' | 'caller'>) {
   const text = request.header('x-request-timeout-ms') ?? '';
   const seconds = /^\d{1,12}$/.test(text) && Number(text) > 0 ? Number(text) / 1000 : undefined;
@@ -118,7 +118,7 @@ function readProbes(body: QueryTableBody, limits: QueryLimits): Probes | undefin
   return { minimum: minimum ?? 0, maximum: unlimited ? undefined : maximum };
 }
 
-/** A search sorts its results in memory and so has a bound; a scan has none. */
+/** A search sorts its results in memory, so it has a bound; a scan has none. */
 function readLimit(body: QueryTableBody, kMax: number): number | undefined {
   const isSearch = [body.vector, body.vector_text, body.full_text_query].some((each) => each !== undefined);
   return body.k === UNLIMITED && !isSearch ? undefined : readCount(body.k, 'k', kMax);

@@ -22,8 +22,8 @@ interface TunedQuery {
 }
 
 /**
- * What really runs: a vector search that names no parameters gets those that were measured for its index, and one that
- * bypasses the index keeps its distance.
+ * The query that is executed: a vector search without parameters gets those measured for its index, and one that
+ * bypasses the index keeps the index's distance.
  */
 export async function tuneQuery(
   { table, state, query, timeout }: TunedQuery,
@@ -46,7 +46,7 @@ export async function tuneQuery(
   return applyTuning(query, tuning, share, bytesMax);
 }
 
-/** Spares all others a wait. Explicit parameters win. */
+/** False for most queries, which then need no wait. Explicit parameters take precedence. */
 export function isTunable(query: Query, { tunings }: TableRecord): boolean {
   if (query.vectors.length === 0) return false;
   if (query.bypassVectorIndex) return query.distanceType === undefined;
@@ -65,27 +65,27 @@ function findTuning(query: Query, { tunings = [] }: TableRecord, branch: string 
   return own ?? tunings.find((each) => each.branch === undefined && isFor(each));
 }
 
-/** `share` is that of the rows that pass the filter, `bytesMax` the memory that the query may use. */
+/** `share` is the share of rows that pass the filter, `bytesMax` the memory that the query may use. */
 export function applyTuning(query: Query, tuning: IndexTuning, share = 1, bytesMax = Infinity): Query {
   const target = query.recallTarget ?? tuning.target;
   const found = findSearch(tuning, { target, share, isFiltered: isFiltered(query) });
-  // A caller's own target is kept, if need be without the index.
+  // The target of the caller is always met, if necessary without the index.
   const isMissed = target >= 1 || (query.recallTarget !== undefined && (found?.recall ?? 0) < target);
   if (!query.fastSearch && (isMissed || found === undefined || found.settings.isExact === true)) {
     return toExact(query, query.distanceType ?? tuning.distanceType);
   }
   if (found === undefined) return query;
   const results = (query.k ?? TUNED_RESULTS) + (query.offset ?? 0);
-  // The engine holds the candidates of all vectors at once.
+  // The engine keeps the candidates of all vectors in memory at once.
   const candidateBytes = query.vectors.length * tuning.dimension * Float32Array.BYTES_PER_ELEMENT;
   const candidatesMax = (REFINED_SHARE * bytesMax) / candidateBytes;
   return { ...query, ...toSearchParameters(found.settings, { results, isFiltered: isFiltered(query), candidatesMax }) };
 }
 
-/** Of the memory of a query: the rest is for its rows. */
+/** The share of a query's memory; the rest is for its rows. */
 const REFINED_SHARE = 0.25;
 
-/** A fast search finds only what the index has: without the index it finds nothing. */
+/** A fast search finds only indexed rows, so without the index it finds nothing. */
 function withoutExact(tuning: IndexTuning): IndexTuning {
   const classes = tuning.classes.map(({ share, measured }) => {
     return { share, measured: measured.filter(({ settings }) => settings.isExact !== true) };
@@ -103,20 +103,20 @@ function findSearch(tuning: IndexTuning, { target, share, isFiltered: filtered }
   const found = findClass(tuning, filtered ? Math.min(share, WIDEST_FILTER) : 1);
   const goal = toRecallGoal(tuning, target);
   if (found !== undefined) return chooseMeasured(found, goal);
-  // Narrower than all that was measured: the few rows that pass may be in any partition.
+  // Narrower than anything measured: the few matching rows may be in any partition.
   const narrowest = tuning.classes.at(-1);
   const measured = narrowest && chooseMeasured(narrowest, goal);
   return measured && { ...measured, settings: { ...measured.settings, probes: ALL_PROBES } };
 }
 
-/** Even a filter that lets all rows pass has the settings of filters. */
+/** Even a filter that passes all rows uses the settings for filters. */
 const WIDEST_FILTER = 0.999;
 
 function isFiltered({ filter, prefilter }: Query): boolean {
   return filter !== undefined && prefilter;
 }
 
-/** The share of a filter need not be known where narrower filters need no more than wide ones. */
+/** Whether the share of a filter is irrelevant, because narrow filters need the same settings as wide ones. */
 function isSameForAllFilters(tuning: IndexTuning, query: Query): boolean {
   const goal = toRecallGoal(tuning, query.recallTarget ?? tuning.target);
   const settings = tuning.classes.map((each) => chooseMeasured(each, goal)?.settings);
@@ -124,7 +124,7 @@ function isSameForAllFilters(tuning: IndexTuning, query: Query): boolean {
   return tuning.classes.length === TUNED_SHARES.length && texts.size === 1;
 }
 
-/** Compares every row, by the distance of the index. */
+/** Compares every row, using the distance of the index. */
 function toExact(query: Query, distanceType: DistanceType | undefined): Query {
   return { ...query, bypassVectorIndex: true, ...(distanceType === undefined ? {} : { distanceType }) };
 }

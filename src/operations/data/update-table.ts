@@ -57,11 +57,11 @@ async function runUpdate(request: TableRequest<UpdateTableBody>, services: Servi
   if (result.kind === 'refused' && commits.needsTwoCommits(result.error))
     result = await services.writes.runSeveral({
       ...write,
-      // Admitted before.
+      // Already admitted.
       growth: undefined,
       plan: commits.recomputingUpdate(target, update),
     });
-  // Release 0.41 of the LanceDB client for Rust reads both names as one field, and refuses a reply that has it twice.
+  // Release 0.41 of the LanceDB client for Rust reads both names as one field, and refuses a reply that contains both.
   const hidden = request.dialect === 'lancedb' ? { updated_rows: undefined } : {};
   return replyToWrite(result, ({ properties = table.properties }) => ({ ...hidden, properties }));
 }

@@ -10,11 +10,11 @@ import type { Services } from '../services.ts';
 interface WatchedQuery {
   readonly request: TableRequest;
   readonly rerun?: EndedQuery['rerun'];
-  /** Called only when the query was slow. */
+  /** Called only if the query was slow. */
   readonly shape: () => QueryShape;
 }
 
-/** Runs a query, and records it when it was slow, also when it failed. */
+/** Runs a query, and records it if it was slow, even if it failed. */
 export async function watchQuery<Value>(
   { request, shape, rerun }: WatchedQuery,
   { slowQueries }: Services,
@@ -49,7 +49,7 @@ export async function watchQuery<Value>(
 
 const FILTER_CHARACTERS_MAX = 500;
 
-/** A query as the log may show it: how it searches, and its filter without literals. */
+/** A query as the log may show it: the kind of search, and its filter without literals. */
 export function toQueryShape(query: Query): QueryShape {
   const { vectors, vectorColumn, fullText, filter, projection, probes } = query;
   const columns = projection?.kind === 'names' ? projection.paths.length : projection?.columns.length;

@@ -22,7 +22,7 @@ interface TextQuery {
   readonly timeout: ReturnType<typeof readQueryTimeout>;
 }
 
-/** The search for the vector of a text, of a caller who may read the table. */
+/** Searches for the vector of a text, for a caller who may read the table. */
 export async function embedQuery(
   { text, state, query, timeout }: TextQuery,
   { embeddings, engine, limits }: Pick<Services, 'embeddings' | 'engine' | 'limits'>,
@@ -35,7 +35,7 @@ export async function embedQuery(
   const { path, dimension, model, queryPrefix, dimensions } = requireEmbeddedColumn(schema, query.vectorColumn);
   requireOffered(path, model, embeddings);
   const whole = queryPrefix + text;
-  // A writer of the table chooses the prefix.
+  // The prefix is chosen by a writer of the table.
   if (whole.length > textCharactersMax)
     throw tooLong('vector_text and its prefix have', whole.length, textCharactersMax);
   const vector = await embeddings.embed(
@@ -68,7 +68,7 @@ interface EmbeddedColumn extends EmbeddingModel {
   readonly dimension: number;
 }
 
-/** The column that the query names, else the only one that records a model. */
+/** The column that the query names, otherwise the only one that records a model. */
 function requireEmbeddedColumn(schema: Schema, named: FieldPath | undefined): EmbeddedColumn {
   const candidates = named === undefined ? listVectors(schema.fields) : [requireVector(schema, named)];
   const embedded = candidates.flatMap(({ path, field, dimension }) => {

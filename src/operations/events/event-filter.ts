@@ -26,7 +26,7 @@ export function readEventId(text: string | undefined, hint: string): string | un
   throw invalidInput('The cursor must be the id of an event.', hint);
 }
 
-/** Refuses a name that no commit has: a filter with a misspelt one would never select anything. */
+/** Refuses a name that no commit has: a filter with a misspelled name would never match. */
 export function requireOperation(text: string): string {
   if (COMMIT_OPERATIONS.includes(text)) return text;
   const near = nearestName(text, COMMIT_OPERATIONS);

@@ -40,7 +40,7 @@ export const followEvents = defineDatabaseOperation({
   },
 });
 
-/** A client that reconnects by itself sends the id of the last event in the header. */
+/** A client that reconnects automatically sends the id of the last event in the header. */
 function readCursor(request: DatabaseRequest): string | undefined {
   const text = request.header('last-event-id') ?? request.query['cursor'];
   if (text === 'start') return '';
@@ -55,16 +55,16 @@ interface Listener {
   readonly leave: () => void;
 }
 
-/** What ends a stream in good order, and its status. */
+/** Errors that end a stream normally, with their status. */
 const ENDINGS: Readonly<Partial<Record<ServiceError['kind'], number>>> = {
   Unauthenticated: 401,
   DatabaseNotFound: 404,
 };
 
-/** How long a client waits before it connects again. */
+/** How long a client waits before it reconnects. */
 const RETRY_MILLISECONDS = 1000;
 
-/** An `id` without data moves the cursor of the client, also past events that it does not get. */
+/** An `id` without data moves the cursor of the client past events that it does not get. */
 async function* follow({ request, services, filter, after: start, leave }: Listener): AsyncGenerator<Uint8Array> {
   const { commitFeed, limits } = services;
   const { heartbeatSeconds, recheckSeconds } = limits.events;
@@ -105,7 +105,7 @@ async function* follow({ request, services, filter, after: start, leave }: Liste
   }
 }
 
-/** Another one may have its name by now: the client follows that one when it connects again. */
+/** Another database may have the name by now: the client follows that one after it reconnects. */
 async function requireSameDatabase({ caller, database }: DatabaseRequest, { catalog }: Services): Promise<void> {
   const { id, name } = database;
   const found = await catalog.databases.find(name);
@@ -118,16 +118,16 @@ function encode(text: string): Uint8Array {
   return encoder.encode(text);
 }
 
-/** None before the first commit of a catalog. */
+/** Empty before the first commit of a catalog. */
 function toId(cursor: string): string {
   return cursor === '' ? '' : `id: ${cursor}\n`;
 }
 
-/** Of records that are kept in memory, which all listeners share. */
+/** Frames of records in memory, shared by all listeners. */
 const frames = new WeakMap<Commit, string>();
 
 function toFrame(request: DatabaseRequest, record: Commit, names: ReadonlyMap<string, string>): string {
-  // Below a prefix, paths are shown in another way.
+  // Below a prefix, paths are shown differently.
   const isShared = request.prefix.length === 0;
   const known = isShared ? frames.get(record) : undefined;
   if (known !== undefined) return known;

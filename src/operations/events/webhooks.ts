@@ -166,7 +166,7 @@ export const deleteWebhook = defineDatabaseOperation({
 
 type AskedScope = Pick<CreateWebhookBody, 'table' | 'namespace' | 'operations'>;
 
-/** What is not given stays. */
+/** Omitted parts stay unchanged. */
 function changeScope(request: DatabaseRequest<UpdateWebhookBody>, before: WebhookScope): WebhookScope {
   const { table, namespace, operations } = request.body;
   const given = readScope(request);
@@ -201,7 +201,7 @@ function requireManaged({ caller, database }: DatabaseRequest, scope: WebhookSco
   if (!isPermitted(caller, 'manage', database.name, pathOf(scope))) throw notPermitted('manage');
 }
 
-/** A misspelled name would never deliver anything. A target that is dropped later keeps its webhook. */
+/** A misspelled name would never deliver anything. A webhook stays if its target is dropped later. */
 async function requireTarget(
   request: DatabaseRequest,
   { table, namespace }: WebhookScope,
@@ -222,7 +222,7 @@ function isManaged({ caller, database, prefix }: DatabaseRequest, { databaseId, 
   return isPermitted(caller, 'manage', database.name, path);
 }
 
-/** One that the caller does not manage is refused like one that does not exist. */
+/** A webhook that the caller does not manage is refused as if it did not exist. */
 async function requireWebhook(request: DatabaseRequest<WebhookBody>, { catalog }: Services): Promise<WebhookRecord> {
   const webhook = await catalog.webhooks.find(request.body.webhook_id);
   if (webhook !== undefined && isManaged(request, webhook)) return webhook;
@@ -231,7 +231,7 @@ async function requireWebhook(request: DatabaseRequest<WebhookBody>, { catalog }
   });
 }
 
-/** Its creator, or the caller when the creator may not manage what it is about. */
+/** The creator, or the caller if the creator may no longer manage the webhook's target. */
 async function findOwner(
   { caller, database }: DatabaseRequest,
   webhook: Pick<WebhookRecord, 'createdBy' | 'scope'>,

@@ -46,7 +46,9 @@ export class BatchReader {
     this.#services = services;
   }
 
-  /** Everything that may refuse the batch before the tables' turn: all are found and permitted before the first is checked. */
+  /**
+   * Makes all checks that need no write queue. All tables are found and permitted before the first change is checked.
+   */
   async read(operations: readonly TableOperation[]): Promise<readonly Change[]> {
     const changes: Change[] = [];
     for (const [index, operation] of operations.entries()) changes.push(await this.#readChange(operation, index));
@@ -59,7 +61,7 @@ export class BatchReader {
     return changes;
   }
 
-  /** To be called whatever happened: ends what the size quotas have begun. */
+  /** Must be called in any case: ends what was begun for the size quotas. */
   async end(): Promise<void> {
     for (const sized of this.#sizes) await sized.end();
   }
@@ -82,7 +84,7 @@ export class BatchReader {
     const write = toVersionWrite({ table, body, write: this.#request.write }, this.#services);
     const { plan, branch, growth, versionMetadata } = write;
     const sized = await this.#beginSize({ table });
-    // Branches count for no quota.
+    // Branches do not count towards quotas.
     const admit = async (): Promise<void> => (branch === undefined ? sized?.admit(await growth()) : undefined);
     const { metadata } = body;
     return { path: table.path, version: { table, branch, plan, versionMetadata, metadata, admit } };
@@ -120,7 +122,7 @@ export class BatchReader {
     return sized;
   }
 
-  /** Hidden and absent look the same; visible but not permitted is refused as such. */
+  /** Hidden and missing tables look the same; visible ones without permission are refused as such. */
   async #requireTable(named: { readonly id?: string[] }, permission: Permission): Promise<TableRecord> {
     const { caller, database, delimiter } = this.#request;
     const path = readPath(this.#request, named);
@@ -137,7 +139,10 @@ export function readPath({ delimiter, prefix }: DatabaseRequest, { id }: { reado
   return belowPrefix(prefix, toTablePath(id, delimiter));
 }
 
-/** Each table has one state that its readers keep until the batch is committed; versions may be deleted beside. */
+/**
+ * Readers of a table are held at one version until the batch is committed, so it can only be changed once; deleting
+ * versions is allowed in addition.
+ */
 function requireDistinct(changes: readonly Change[]): void {
   const seen = new Set<string>();
   for (const { path, version, deletion } of changes) {

@@ -86,8 +86,8 @@ async function runBatch(
 }
 
 /**
- * Beside what is kept for replays, which check nothing: caller and table may have changed since. The batch is committed:
- * without credentials, `describe_table` gives them.
+ * Not part of what is stored for replays, which check nothing: caller and table may have changed since. The batch is
+ * already committed: if there are no credentials, `describe_table` provides them.
  */
 async function withCredentials(
   request: DatabaseRequest,
@@ -127,7 +127,7 @@ function toBatch(
   };
 }
 
-/** In the order of the operations; the batch has those of each kind in the same order. */
+/** In the order of the operations; the batch has the changes of each kind in the same order. */
 function toResults(
   request: DatabaseRequest,
   changes: readonly Change[],

@@ -67,7 +67,7 @@ async function readState(
   return toTableState(table, await engine.versions.requireTag(table.location, guardTagName(tag)));
 }
 
-/** The rows are JSON already: another pass through numbers would lose digits. */
+/** The rows are JSON already: parsing them into numbers would lose digits. */
 function toJson(diff: VersionDiff, { from, to }: { readonly from: TableState; readonly to: TableState }): string {
   const { key, counts, rows, columns } = diff;
   const head = {

@@ -29,7 +29,7 @@ export const createVersion = defineTableOperation({
   async run(request, services) {
     const write = toVersionWrite(request, services);
     const { metadata } = request.body;
-    // The journal does not keep it twice: a repeated request has the same metadata.
+    // Not stored twice in the journal: a repeated request has the same metadata.
     return replyToWrite(await services.writes.run(write), ({ fields }) => {
       return { version: Object.assign({}, fields['version'], { metadata }) };
     });
@@ -102,7 +102,7 @@ export function toVersionShape({ version, path, bytes, eTag }: PublishedManifest
   return { version, manifest_path: toStorePath(path), manifest_size: bytes, e_tag: eTag };
 }
 
-/** Below the root of the object store: clients take no address. */
+/** The path relative to the root of the object store, because clients accept no address. */
 export function toStorePath(path: string): string {
   return path.replace(/^[a-z][a-z0-9+.-]*:\/\/[^/]*\//, '');
 }

@@ -24,7 +24,7 @@ export const listTags = defineTableOperation({
       return [name, { version, branch, manifestSize: manifestBytes, createdAt }] as const;
     });
     const tags = Object.fromEntries(shapes);
-    // The LanceDB client expects the map itself, and would take any other field for a tag.
+    // The LanceDB client expects the map itself, and would treat any other field as a tag.
     return request.dialect === 'lancedb'
       ? { kind: 'value', value: tags }
       : objectReply<typeof ListTagsReply>({ tags, page_token });

@@ -8,7 +8,7 @@ type Action = AlterTransactionBody['actions'][number];
 type Properties = Readonly<Record<string, string>>;
 type Change = (properties: Properties) => Properties;
 
-/** What the actions do to the properties of a transaction, in their order; `undefined` when they only confirm its status. */
+/** What the actions do to the properties of a transaction, in order; `undefined` if they only confirm its status. */
 export function readActions(actions: readonly Action[]): Change | undefined {
   const changes = actions.flatMap((action) => readAction(action) ?? []);
   if (changes.length === 0) return undefined;
@@ -58,7 +58,7 @@ function readUnset({ key, mode: modeText }: NonNullable<Action['unsetPropertyAct
   };
 }
 
-/** The record of a write cannot be changed: replies have it among the properties. */
+/** Callers cannot change the record of a write, which replies include in the properties. */
 function readKey(key: string | undefined): string {
   if (key === undefined || key === '') throw invalidInput('The action names no key.');
   if (!Object.hasOwn(Transaction.properties, key)) return key;

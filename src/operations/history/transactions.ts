@@ -104,7 +104,7 @@ export function mayRead(request: Reader, path: NamespacePath): boolean {
   return isBelowPrefix(request, path) && isPermitted(caller, 'read', database.name, path);
 }
 
-/** Those of other databases are hidden. */
+/** Hides records of other databases. */
 function show(request: Reader, record: TransactionRecord): Commit | undefined {
   if (record.databaseId !== request.database.id) return undefined;
   return showCommit(record, (path) => mayRead(request, path));

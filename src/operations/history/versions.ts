@@ -39,7 +39,7 @@ export const listVersions = defineTableOperation({
     const selected = selectAfter(all, readToken(page.after), isDescending);
     const { entries: onPage, page_token } = cutPage(selected, page.limit, ({ version }) => String(version));
     const entries = await addMetadata(table, state, onPage, services);
-    // The size takes a look at each manifest; the LanceDB client lists all versions at once, and does not read sizes.
+    // Measuring sizes checks each manifest; the LanceDB client lists all versions at once and ignores sizes.
     const versions =
       request.dialect === 'lancedb'
         ? entries.map(toVersionShape)
@@ -139,16 +139,16 @@ export function readRanges({ ranges }: DeleteVersionsBody, rangesMax: number): r
   });
 }
 
-/** That of external writers beside the figures of the engine. */
+/** Adds metadata of external writers to the engine's statistics. */
 async function addMetadata(
   { id: tableId, properties }: TableRecord,
   { branch }: Pick<TableState, 'branch'>,
   versions: readonly TableVersion[],
   { catalog }: Services,
 ): Promise<readonly TableVersion[]> {
-  // Without this property there was never an external writer.
+  // Without this property there never was an external writer.
   if (properties[MANAGED_PROPERTY] === undefined) return versions;
-  // In either order.
+  // Works for either order.
   const [first = 0, last = 0] = [versions.at(0)?.version, versions.at(-1)?.version];
   const span = { from: Math.min(first, last), to: Math.max(first, last) };
   const found = await catalog.versionMetadata.list({ tableId, branch, ...span });
@@ -161,7 +161,7 @@ async function addMetadata(
 
 const NO_METADATA = { entries: {}, committedAtMicroseconds: undefined };
 
-/** With the names that both client families read. */
+/** Uses the names that both client families read. */
 function toVersionShape({ version, committedAtMicroseconds, metadata, manifestPath }: TableVersion) {
   const milliseconds = Math.floor(committedAtMicroseconds / 1000);
   // Keeps the engine's microseconds: two commits may share a millisecond.

@@ -23,7 +23,7 @@ export interface ChosenIndex {
   readonly reason: string;
 }
 
-/** The type of an index for which none was named, by the type of the column and what is in it. */
+/** Chooses an index type, if the request names none, by the type and content of the column. */
 export async function chooseIndex(request: TableRequest<CreateIndexBody>, services: Services): Promise<ChosenIndex> {
   const { table, body } = request;
   const column = parseFieldPath(body.column);
@@ -66,7 +66,7 @@ interface VectorFacts {
   readonly cacheBytes: number;
 }
 
-/** An index of whole vectors is quicker to build and to search, as long as it fits into memory beside others. */
+/** An index of uncompressed vectors is faster to build and search, as long as it fits into memory with others. */
 export function chooseForVectors({ type, dimension, rows, cacheBytes }: VectorFacts): ChosenIndex {
   const item = type.kind === 'fixed-size-list' ? type.item.type : undefined;
   if (item?.kind === 'int') return { type: 'IVF_FLAT', reason: 'it is the only type for vectors of bytes' };
@@ -80,7 +80,7 @@ export function chooseForVectors({ type, dimension, rows, cacheBytes }: VectorFa
   return { type: dimension % 8 === 0 ? 'IVF_PQ' : 'IVF_HNSW_SQ', reason };
 }
 
-/** Where the values do not matter. */
+/** For types whose values do not matter. */
 function chooseByType(type: DataType): ChosenIndex | undefined {
   switch (type.kind) {
     case 'bool':
@@ -105,7 +105,7 @@ function hasLabels({ kind }: DataType): boolean {
 const SAMPLED_ROWS = 2000;
 /** Of the whole sample. */
 const SAMPLED_CHARACTERS = 4_000_000;
-/** The beginning of each text, in which words are counted. */
+/** The prefix of each text in which words are counted. */
 const COUNTED_CHARACTERS = 1000;
 const WORDS_OF_TEXT = 5;
 const FEW_VALUES = 0.02;

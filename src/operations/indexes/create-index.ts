@@ -80,8 +80,8 @@ async function buildIndex(request: CreateIndexRequest, services: Services, kinds
 }
 
 /**
- * Without a type, an index is built again rather than replaced by another: it finds what it found before. An index of
- * another type may serve other queries: only a request that names the type replaces it.
+ * Without a type in the request, an index is rebuilt with the same parameters, so that it finds what it found before.
+ * An index of another type may serve other queries: only a request that names the type replaces it.
  */
 async function keepParameters(
   request: CreateIndexRequest,
@@ -118,7 +118,7 @@ interface BuiltIndex {
   readonly enter: EnterPhase;
 }
 
-/** The index is there already: nothing that goes wrong here makes its build a failure. */
+/** The index already exists, so errors in tuning must not fail its build. */
 async function tuneIndex(
   { table, body }: CreateIndexRequest,
   { tuner }: Services,
@@ -139,7 +139,7 @@ async function tuneIndex(
   });
 }
 
-/** After a takeover this node cannot record the commit; the index is there all the same. */
+/** After a takeover this node cannot record the commit, but the index exists anyway. */
 async function showVersion({ table }: CreateIndexRequest, services: Services, version: number): Promise<void> {
   if (!isObjectRoot(table.location.root)) return;
   await orReport('version of an index', services, async () => services.catalog.heads.advance(table.id, version));
@@ -157,7 +157,7 @@ function toSubject(
     tableId: table.id,
     caller: caller.id,
     exclusiveKey: branchKey(table.location, body.branch),
-    // The LanceDB client retries a request that took too long with the same request id.
+    // The LanceDB client retries a timed-out request with the same request id.
     sameAs: JSON.stringify([requestId, table.id, body.branch ?? null, index]),
     spec: {
       column: formatFieldPath(index.column),

@@ -129,7 +129,7 @@ export const dropIndex = defineTableOperation({
   },
 });
 
-/** The LanceDB client refuses a whole list for one index without a column or of a type that it does not know. */
+/** The LanceDB client rejects a whole list if one index has no column or an unknown type. */
 function isShown({ columns, type }: IndexDescription, dialect: Dialect): boolean {
   return dialect === 'lance' || (columns.length > 0 && isKnownToLanceDbClient(type));
 }
@@ -153,7 +153,9 @@ function toIndexContent(index: IndexDescription, table: TableRecord, branch: str
   };
 }
 
-/** The index that the address names. Some clients write a space there as a plus sign; the name in the body then decides. */
+/**
+ * The index that the address names. Some clients send a space there as a plus sign; then the name in the body decides.
+ */
 function readIndexName({ params, body }: TableRequest<{ readonly index_name?: string }>): string {
   const inAddress = params['index_name'] ?? '';
   const inBody = body.index_name;

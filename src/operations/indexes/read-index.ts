@@ -74,7 +74,7 @@ function readVector(body: CreateIndexBody, type: VectorIndexType, limits: IndexL
   };
 }
 
-/** The engine's own. */
+/** The engine's limits. */
 const NEIGHBOURS_MIN = 4;
 const NEIGHBOURS_DEFAULT = 20;
 
@@ -168,7 +168,7 @@ function atMost(body: CreateIndexBody, name: NumberName, maximum: number): numbe
   return value === undefined ? undefined : requireInteger(value, { field: name, minimum: 1, maximum });
 }
 
-/** Not case-sensitive; the engine gets the spelling of the list, because another one aborts the process. */
+/** Case-insensitive. The engine gets the spelling of the list, because any other aborts the process. */
 function oneOf(
   body: CreateIndexBody,
   name: 'base_tokenizer' | 'language',
@@ -214,7 +214,7 @@ const PARAMETERS: Readonly<Partial<Record<IndexType, readonly Parameter[]>>> = {
   IVF_HNSW_PQ: [...PARTITIONS, 'num_sub_vectors', ...GRAPH],
 };
 
-/** Parameters of other types would be ignored silently, as those of the LanceDB client are. */
+/** Parameters of other types would be ignored silently, as the LanceDB client does. */
 function refuseForeignParameters(body: CreateIndexBody, type: IndexType): void {
   const own = PARAMETERS[type] ?? [];
   const isForeign = (name: Parameter): boolean => body[name] !== undefined && !own.includes(name);
@@ -224,7 +224,7 @@ function refuseForeignParameters(body: CreateIndexBody, type: IndexType): void {
   throw invalidInput(`${foreign} is not a parameter of ${type} indexes.`, hint);
 }
 
-/** Also in CamelCase, and with or without underscores. */
+/** Also matches CamelCase, with or without underscores. */
 const SYNONYMS: ReadonlyMap<string, IndexType> = new Map([
   ...INDEX_TYPES.map((type) => [plain(type), type] as const),
   ['INVERTED', 'FTS'],
@@ -233,7 +233,7 @@ const SYNONYMS: ReadonlyMap<string, IndexType> = new Map([
   ['HNSWPQ', 'IVF_HNSW_PQ'],
 ]);
 
-/** The storage format has them; the engine's interface does not offer them. */
+/** The storage format supports these, but the engine's API does not offer them. */
 const NOT_OFFERED: ReadonlySet<string> = new Set(['IVFSQ', 'IVFHNSWFLAT', 'NGRAM', 'ZONEMAP', 'BLOOMFILTER', 'RTREE']);
 
 function readIndexType(text: string): IndexType {
@@ -246,7 +246,7 @@ function readIndexType(text: string): IndexType {
   throw unknownWord('index_type', text, hint);
 }
 
-/** Beside what is offered here, the LanceDB client knows some types that other writers build. */
+/** The LanceDB client also knows some types that only other writers build. */
 export function isKnownToLanceDbClient(type: string): boolean {
   return SYNONYMS.has(plain(type)) || ['IVFSQ', 'IVFHNSWFLAT'].includes(plain(type));
 }

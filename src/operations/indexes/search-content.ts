@@ -5,7 +5,7 @@ import type { IndexTuning, MeasuredSearch, TunedClass } from '../../model/tuning
 import type { IndexSearch, MeasuredSearchContent } from '../../wire/indexes.ts';
 import type { Sent } from '../../wire/shapes.ts';
 
-/** What searches of an index without parameters use and find. */
+/** The parameters that searches without parameters use, and their recall. */
 export function toSearchContent(tuning: IndexTuning): Sent<IndexSearch> {
   const { target, classes, tunedAt, milliseconds } = tuning;
   const goal = toRecallGoal(tuning, target);

@@ -5,7 +5,7 @@ import type { Services } from '../services.ts';
 
 type Progress = { readonly job_id: string; readonly job_state: 'DONE' | 'IN_PROGRESS' };
 
-/** Replies with the result of a job, or with 202 when it takes longer than the caller waits; the job goes on then. */
+/** Replies with the result of a job, or with 202 if it takes longer than the caller waits; the job then continues. */
 export async function replyToJob<Result extends JobResult>(
   { id, outcome, recorded }: StartedJob<Result>,
   { header }: Pick<RequestFacts, 'header'>,
@@ -25,7 +25,9 @@ export async function replyToJob<Result extends JobResult>(
   }
 }
 
-/** RFC 7240, sections 4.1 and 4.3: `respond-async` alone means not at all, `wait=10` ten seconds, but never longer. */
+/**
+ * RFC 7240, sections 4.1 and 4.3: `respond-async` alone means not to wait, `wait=10` ten seconds, up to the maximum.
+ */
 export function readPreferredWait(prefer: string | undefined, secondsMax: number): number {
   const preferences = (prefer ?? '').split(',').map((part) => part.trim().toLowerCase());
   const wait = preferences

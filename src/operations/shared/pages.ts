@@ -9,11 +9,13 @@ import type { Services } from '../services.ts';
 
 export interface Page {
   readonly after: string | undefined;
-  /** `undefined`: everything. */
+  /** `undefined` for everything. */
   readonly limit: number | undefined;
 }
 
-/** From the query, or else from the body. The LanceDB client knows no pages here: without a limit it gets everything. */
+/**
+ * From the query, otherwise from the body. The LanceDB client does not page here: without a limit it gets everything.
+ */
 export function readPage(
   { query, dialect, body }: TableRequest<ListBody>,
   services: Services,
@@ -25,13 +27,13 @@ export function readPage(
   return { after, limit: isUnlimited ? undefined : readPageSize(body.limit, services) };
 }
 
-/** The limit of a body; without one, as many entries as a page may have. */
+/** The limit of a body; if absent, the maximum page size. */
 export function readPageSize(limit: number | undefined, services: Services): number {
   const maximum = services.limits.http.pageSizeMax;
   return limit === undefined ? maximum : requireInteger(limit, { field: 'limit', minimum: 1, maximum });
 }
 
-/** The same for a query. */
+/** The limit of a query. */
 export function readLimit(query: QueryValues, maximum: number): number {
   const text = query['limit'];
   if (text === undefined) return maximum;
@@ -41,7 +43,7 @@ export function readLimit(query: QueryValues, maximum: number): number {
   return requireInteger(Number(text), { field: 'limit', minimum: 1, maximum });
 }
 
-/** The first page of what was found, and the token of the next one when more was found than fits. */
+/** The first page of the entries found, and the token of the next page if there are more. */
 export function cutPage<Entry>(
   found: readonly Entry[],
   limit: number | undefined,
@@ -53,7 +55,7 @@ export function cutPage<Entry>(
   return { entries, page_token: last === undefined ? undefined : toToken(last) };
 }
 
-/** The page and one entry more, which shows whether there is a next page. */
+/** The page plus one entry, which shows whether there is a next page. */
 export function withNext({ after, limit }: Page): Page {
   return { after, limit: limit === undefined ? undefined : limit + 1 };
 }
@@ -62,7 +64,7 @@ export function unknownPageToken(): ServiceError {
   return invalidInput('The page token does not belong to this listing.', 'Give the page_token of the previous page.');
 }
 
-/** The token of a listing whose tokens are names: any name will do, such as that of an entry that was deleted since. */
+/** The token of a listing whose tokens are names. Any name is valid, such as that of an entry deleted since. */
 export function readNameToken(token: string | undefined, checkName: (name: string) => void): string | undefined {
   if (token === undefined || token === '') return undefined;
   try {
@@ -73,14 +75,14 @@ export function readNameToken(token: string | undefined, checkName: (name: strin
   }
 }
 
-/** The token of a listing whose tokens are ids of the catalog. */
+/** The token of a listing whose tokens are catalog ids. */
 export function readIdToken(token: string | undefined): string | undefined {
   if (token === undefined || token === '') return undefined;
   if (/^[0-9a-z]{26}$/.test(token)) return token;
   throw unknownPageToken();
 }
 
-/** A position in an order of texts, as one text. */
+/** Encodes a position in an order of texts as one text. */
 export function toPageToken(position: readonly string[]): string {
   return Buffer.from(JSON.stringify(position)).toString('base64url');
 }
@@ -93,13 +95,13 @@ export function readPageToken(token: string | undefined, length: number): readon
   throw unknownPageToken();
 }
 
-/** Between reads of this many entries, other requests run. */
+/** Other requests get a turn after this many entries. */
 const READ_ENTRIES_MAX = 1000;
 
 /** How many entries are read at once while searching for visible ones. */
 const LOOK_AHEAD_MIN = 100;
 
-/** Up to `limit` entries, or visible ones; each read continues after the last entry of the one before. */
+/** Up to `limit` entries, or visible ones; each read continues after the last entry of the previous one. */
 export async function collectPages<Entry>(
   limit: number,
   read: (last: Entry | undefined, limit: number) => Promise<readonly Entry[]>,

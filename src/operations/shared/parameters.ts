@@ -3,7 +3,7 @@ import { quoteForMessage } from '../../model/identifier.ts';
 import { formatCount } from '../../model/value-text.ts';
 import type { QueryValues } from '../operation.ts';
 
-/** Clients write `exist_ok`, `ExistOk` and `EXIST_OK`; the LanceDB client also with quotes inside the text. */
+/** Clients send `exist_ok`, `ExistOk` and `EXIST_OK`; the LanceDB client also puts quotes inside the text. */
 export function readWord<Word extends string>(
   name: string,
   text: string | undefined,

@@ -23,7 +23,9 @@ export async function runChange(
   return { kind: 'object', body: { ...fields, transaction_id } };
 }
 
-/** The id of the record. The change is visible already: clients would retry it if a failure here failed the request. */
+/**
+ * The id of the record. The change is already visible: if a failure here failed the request, clients would retry it.
+ */
 export async function recordCommit(
   { table }: Pick<TableRequest, 'table'>,
   services: Services,
@@ -34,7 +36,7 @@ export async function recordCommit(
   const recorded = await orReport(`record of ${commit.operation}`, services, async () =>
     services.catalog.journal.record([{ table, commit, removedVersions }], true),
   );
-  // Without a record the table was dropped meanwhile, and has no history to complete.
+  // Without a record, the table was dropped meanwhile, and has no history to complete.
   return recorded?.[0]?.transactionId;
 }
 

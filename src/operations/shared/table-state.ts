@@ -7,12 +7,12 @@ import type { OperationRequest, TableRequest } from '../operation.ts';
 
 export { toTableState } from '../../model/table.ts';
 
-/** The branch that a part of a body names; `undefined` for the main one. */
+/** The branch that a part of a body names; `undefined` for the main branch. */
 export function readBranch({ branch }: StateRequest): string | undefined {
   return branch === MAIN_BRANCH ? undefined : branch;
 }
 
-/** A write to the main branch, with or without its name, is one to no branch: no operation has to tell the two apart. */
+/** Drops the name of the main branch, so that operations see only one form of it. */
 export function withoutMainBranch<Given extends Pick<OperationRequest, 'body' | 'query'>>(given: Given): Given {
   const { body, query } = given;
   if (query['branch'] === '') throw invalidInput('branch is empty.');
@@ -25,7 +25,7 @@ export function readTarget(table: TableRecord, { branch }: StateRequest): WriteT
   return { location: table.location, branch };
 }
 
-/** Branch and version, from the body or from the query; where both name one, they must agree. */
+/** Branch and version, from the body or the query; if both have one, they must match. */
 export function readState({ query, body }: TableRequest<StateRequest>): StateRequest {
   const rule = { field: 'version', minimum: 0, maximum: Number.MAX_SAFE_INTEGER };
   const version = query['version'] === undefined ? undefined : requireInteger(Number(query['version']), rule);

@@ -2,7 +2,7 @@ import type { Fields, Growth, SucceededWrite, TableWrite, WriteResult } from '..
 import type { Reply, TableRequest } from '../operation.ts';
 import type { Services } from '../services.ts';
 
-/** Of a write that may need more bytes, how many is not known before: refused once a quota is used up. */
+/** For a write that may add an unknown number of bytes: refused once a quota is used up. */
 export const SOME_BYTES: Growth = { rows: 0, bytes: 1 };
 
 type WriteSource = Pick<TableRequest, 'table' | 'write'>;
@@ -32,7 +32,7 @@ export function requireSuccess(result: WriteResult): SucceededWrite {
   return result;
 }
 
-/** The reply to a write: its fields, the version, those that a replayed result does not keep, and the transaction id. */
+/** The reply to a write: its fields, the version, fields that are not stored for replays, and the transaction id. */
 export function replyToWrite(result: WriteResult, toOtherFields?: (success: SucceededWrite) => Fields): Reply {
   const success = requireSuccess(result);
   const { fields, version, transactionId } = success;
@@ -40,7 +40,7 @@ export function replyToWrite(result: WriteResult, toOtherFields?: (success: Succ
   return { kind: 'object', body, ...toFrame(success) };
 }
 
-/** What every reply to the write carries: the response to be marked, and whether it was replayed. */
+/** What every reply to a write has: the response to mark, and whether it was replayed. */
 export function toFrame({ kind, response }: SucceededWrite): Pick<Reply, 'headers' | 'response'> {
   return {
     ...(response === undefined ? {} : { response }),

@@ -39,7 +39,7 @@ export const cloneTable = defineNewTableOperation({
   },
 });
 
-/** A location without a table, and one whose table the caller may not read, are refused alike. */
+/** A location without a table, and one whose table the caller may not read, are refused in the same way. */
 async function requireSource(
   { caller, body }: NewTableRequest<CloneTableBody>,
   services: Services,
@@ -52,7 +52,7 @@ async function requireSource(
   const databases = source === undefined ? [] : await services.catalog.databases.list();
   const database = databases.find(({ id }) => id === source?.databaseId);
   if (source !== undefined && database !== undefined && isPermitted(caller, 'read', database.name, source.path)) {
-    // By its name, the catalog also says which version readers get.
+    // A lookup by name also returns the version that readers get.
     const named = await services.catalog.tables.find(source.databaseId, source.path);
     return named?.id === source.id ? named : source;
   }

@@ -34,7 +34,7 @@ export const createTable = defineNewTableOperation({
       try {
         return await create(request, settings, services);
       } catch (error) {
-        // An earlier attempt at another node may have created it meanwhile.
+        // An earlier attempt on another node may have created it meanwhile.
         const isTaken = error instanceof ServiceError && error.kind === 'TableAlreadyExists';
         const late = isTaken ? await replay(request, services) : undefined;
         if (late === undefined) throw error;
@@ -52,11 +52,11 @@ export const createNamedTable: Operation = {
   summary: 'Create a table in the root namespace by its name',
 };
 
-/** The reply to an earlier attempt with the same key, if that has created the table. */
+/** The reply to an earlier attempt with the same key, if that created the table. */
 async function replay(request: IngestRequest, { writes }: Services): Promise<Reply | undefined> {
   const { write } = request;
   if (!(await writes.idempotency.hasKey(write))) return undefined;
-  // The digest that tells a retry from another request is that of the whole body.
+  // Reads the whole body, because its digest distinguishes a retry from another request.
   for await (const chunk of (await request.openStream()).chunks) chunk.release();
   const replayed = await writes.idempotency.findReplay(write);
   return replayed && replyToWrite(replayed);
@@ -66,7 +66,7 @@ interface CreateSettings {
   readonly mode: 'create' | 'exist_ok' | 'overwrite';
   readonly properties: Record<string, string> | undefined;
   readonly storageOptions: Record<string, string>;
-  /** Those that replies repeat. */
+  /** The options to repeat in replies. */
   readonly shownOptions: Record<string, string>;
 }
 
@@ -84,7 +84,10 @@ export function readCreateSettings(
   return { mode, properties, storageOptions, shownOptions };
 }
 
-/** Options that the administrator allowed beside the harmless ones may be credentials, and are not sent back. */
+/**
+ * Options that the administrator allowed in addition to the harmless ones may be credentials, so they are not sent
+ * back.
+ */
 function withoutSecrets(options: Readonly<Record<string, string>>, allowed: readonly string[]): Record<string, string> {
   const hidden = new Set(allowed.map((key) => key.toLowerCase()));
   return Object.fromEntries(Object.entries(options).filter(([key]) => !hidden.has(key.toLowerCase())));
@@ -123,7 +126,7 @@ async function createNew(
   const { shownOptions, properties = {} } = settings;
   const shown = { location: locationUri(reservation.location), storage_options: shownOptions, properties };
   const { version } = await writeData(reservation, request, services, settings.storageOptions);
-  // A create that is sent again without a key is refused, because the table exists.
+  // A create repeated without a key is refused anyway, because the table exists.
   const isKept = request.write.key !== undefined;
   const result = await publishData(reservation, request, { version, properties, fields: shown, isKept }, services);
   return replyToWrite(result);

@@ -43,7 +43,7 @@ async function declare(request: DeclareRequest, services: Services): Promise<Rep
   const { properties = {} } = body;
   guardTableProperties(properties, services.limits.metadata);
   const location = body.location === undefined ? undefined : await readNewLocation(request, body.location, services);
-  // Refused before the name is taken.
+  // Checked before the name is taken.
   wantsCredentials(request, services);
   const { table, transactionId } = await services.catalog.tables.declare(
     { databaseId: database.id, path, root: database.root, location, properties },
@@ -58,7 +58,7 @@ async function declare(request: DeclareRequest, services: Services): Promise<Rep
   });
 }
 
-/** Without its credentials the declaration is taken back: a repeated request would find the name taken. */
+/** Without credentials, undoes the declaration: a repeated request would find the name taken. */
 async function vendOrUndo(
   request: DeclareRequest,
   table: TableRecord,
@@ -88,15 +88,15 @@ async function undoDeclaration(request: RequestFacts, table: TableRecord, servic
 
 type DeclaredParts = Pick<Services, 'engine'> & { readonly catalog: Pick<Services['catalog'], 'tables'> };
 
-/** A declared table whose data are found is an ordinary one from then on. */
+/** A declared table becomes an ordinary one once its data is found. */
 export async function checkDeclared(table: TableRecord, parts: DeclaredParts): Promise<TableRecord> {
   const { isDeclared, ...published } = table;
   return isDeclared === undefined || (await isOnlyDeclared(table, parts)) ? table : published;
 }
 
 /**
- * Whether a table is declared and has no data yet. Refuses data that refer to files of others: the writer of the data
- * could read them through the server.
+ * Whether a table is declared and has no data yet. Refuses data that refers to files of other tables: its writer could
+ * read them through the server.
  */
 export async function isOnlyDeclared(table: TableSummary, { engine, catalog }: DeclaredParts): Promise<boolean> {
   const { id, location, isDeclared, heldVersion } = table;
@@ -109,7 +109,7 @@ export async function isOnlyDeclared(table: TableSummary, { engine, catalog }: D
   return false;
 }
 
-/** Leaves out tables without data unless the caller wants them; the LanceDB client could not open them. */
+/** Omits tables without data unless the caller wants them; the LanceDB client could not open them. */
 export async function filterDeclared(
   request: RequestFacts,
   tables: readonly TableSummary[],
@@ -122,7 +122,7 @@ export async function filterDeclared(
   return shown;
 }
 
-/** One table with data that are refused must not fail the list of all. */
+/** One table with refused data must not fail the whole list. */
 async function isReadable(table: TableSummary, services: Services): Promise<boolean> {
   try {
     return !(await isOnlyDeclared(table, services));

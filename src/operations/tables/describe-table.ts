@@ -99,9 +99,12 @@ export const tableStats = defineTableOperation({
 
 type DescribeRequest = TableRequest<DescribeTableBody>;
 
-/** Which groups of fields a description has. */
+/** The groups of fields in a description. */
 interface Wanted {
-  /** Names, version and schema. Clients take a table without them for one without data: only a plain `false` omits them. */
+  /**
+   * Names, version and schema. Clients treat a table without them as one without data, so only an explicit `false`
+   * omits them.
+   */
   readonly state: boolean;
   /** Statistics and metadata of the schema. */
   readonly details: boolean;
@@ -121,7 +124,7 @@ function readWanted({ body, query, dialect }: DescribeRequest): Wanted {
   };
 }
 
-/** The LanceDB client cannot read a description without a version: to it, the table does not exist. */
+/** The LanceDB client cannot read a description without a version, so for it the table does not exist. */
 function refuseStateOfDeclared(request: DescribeRequest): void {
   const { dialect, delimiter, body } = request;
   const isStateRequested = body.version !== undefined || body.branch !== undefined || body.tag !== undefined;
@@ -146,7 +149,7 @@ async function readStats(state: TableState, services: Services): Promise<Describ
   };
 }
 
-/** What the catalog knows of the table. */
+/** What the catalog knows about the table. */
 function describeRecord(request: DescribeRequest, wanted: Wanted) {
   const { table } = request;
   const location = locationUri(table.location);
@@ -154,7 +157,7 @@ function describeRecord(request: DescribeRequest, wanted: Wanted) {
   return {
     ...(wanted.state && { table: path.at(-1) ?? '', namespace: path.slice(0, -1) }),
     location,
-    // Unlike the location, always a whole URI.
+    // Always a complete URI, unlike the location.
     table_uri: wanted.uri ? toUri(location) : undefined,
     properties: table.properties,
     managed_versioning: isManaged(table),

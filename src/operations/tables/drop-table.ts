@@ -18,7 +18,7 @@ export const dropTable = defineTableOperation({
   body: { kind: 'json', shape: EmptyBody },
   replies: [json(GoneTableReply, 'The table that was dropped.')],
   async run(request, services) {
-    // First the name: no table is ever seen half removed. Then the data, in the table's write queue.
+    // The name first, so that no table is ever seen half removed; then the data, in the table's write queue.
     const { transactionId, removal } = await services.catalog.tables.drop(request.table, toCommitEntry(request));
     await removeData(services, [removal]);
     return replyWithGoneTable(request, transactionId);
@@ -46,7 +46,7 @@ export const deregisterTable = defineTableOperation({
 
 const REMOVALS_MAX = 4;
 
-/** The drop is committed: what fails here is removed at the next start, and no caller waits for a running index build. */
+/** The drop is committed: the next start retries failures, and no caller waits for a running index build. */
 export async function removeData(services: Services, removals: readonly Removal[]): Promise<void> {
   await pLimit(REMOVALS_MAX).map(removals, async (removal) => {
     const isLong = services.writes.background.whenIdle(removal.location) !== undefined;

@@ -8,19 +8,21 @@ import type { Services } from '../services.ts';
 
 type Request = Pick<DatabaseRequest, 'caller' | 'database'>;
 
-/** Where a caller wants a new table to be: nothing may be there, so only data of that table will ever be deleted with it. */
+/**
+ * The location that a caller gives a new table. It must be empty, so that deleting the table only deletes its own data.
+ */
 export async function readNewLocation(request: Request, text: string, services: Services): Promise<TableLocation> {
   const { caller, database } = request;
-  // Before anything is looked up: the answer would tell what is there.
+  // Before any lookup, whose result would reveal what exists.
   if (!isPermitted(caller, 'manage', database.name, [])) throw notPermitted('manage');
   const location = await services.engine.lifecycle.locateNew(database.root, readLocation(text));
   await requireUnowned(request, location, services);
-  // The engine looks for the table in this folder from now on.
+  // From now on, the engine looks for the table in this folder.
   await services.engine.lifecycle.ensureRoot(location.root, database.root);
   return location;
 }
 
-/** Data below the root belong to the owner of the database, those of a former table also to the owner of that table. */
+/** Data below the root belongs to the owner of the database; data of a former table also to the owner of that table. */
 export async function requireUnowned(request: Request, location: TableLocation, services: Services): Promise<void> {
   const { caller, database } = request;
   const owner = await services.catalog.tables.findOwner(database.id, locationUri(location));
@@ -33,8 +35,8 @@ export async function requireUnowned(request: Request, location: TableLocation, 
 }
 
 /**
- * What is missing is named by the body; a 404 would be about the address. `isHidden`: the reply must not tell whether
- * anything is there.
+ * The body names what is missing; a 404 would be about the address. `isHidden`: the reply must not reveal whether
+ * anything exists.
  */
 export async function orNoTable<Found>(finding: Promise<Found>, { isHidden = false } = {}): Promise<Found> {
   try {

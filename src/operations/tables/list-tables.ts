@@ -35,7 +35,7 @@ export const listAllTables = defineDatabaseOperation({
   summary: 'List the tables of all namespaces; the LanceDB client gets the names of those in the root namespace',
   body: { kind: 'none' },
   query: ListTablesOfQuery,
-  // The LanceDB client takes every name for that of a table in the root.
+  // The LanceDB client treats every name as that of a table in the root.
   run: async (request: DatabaseRequest, services: Services) =>
     request.dialect === 'lancedb' ? listNames(request, request.prefix, services) : listIdentifiers(request, services),
 });
@@ -62,7 +62,7 @@ async function listIdentifiers(request: DatabaseRequest, services: Services): Pr
   return objectReply<typeof ListTablesReply>({ tables, page_token });
 }
 
-/** Reads only the scopes of the caller's grants: a caller of one namespace never waits for all the others. */
+/** Reads only the scopes of the caller's grants, so that a caller of one namespace never waits for the others. */
 async function findReadable(
   { caller, database, prefix }: DatabaseRequest,
   services: Services,
@@ -90,10 +90,13 @@ function readToken(token: string, delimiter: string): TablePath {
   return toTablePath(token.slice(TOKEN_MARK.length).split(TOKEN_MARK), TOKEN_MARK);
 }
 
-/** No name contains it, and no identifier of a caller starts with it. */
+/** No name contains it, and no caller's identifier starts with it. */
 const TOKEN_MARK = '/';
 
-/** The identifier, unless a name contains the delimiter of this request: read back as another path, pages never end. */
+/**
+ * The identifier, unless a name contains this request's delimiter: it would be read back as another path, and paging
+ * would never end.
+ */
 function toPageToken(path: NamespacePath, delimiter: string): string {
   const token = formatPath(path, delimiter);
   const readBack = token.split(delimiter);

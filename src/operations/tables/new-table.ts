@@ -11,14 +11,14 @@ import type { Services } from '../services.ts';
 import { orReport, toCommitEntry } from '../shared/record-commit.ts';
 import { isOnlyDeclared } from './declared-tables.ts';
 
-/** The name is either reserved for this request, or a table has it. */
+/** The name is either reserved for this request or taken by a table. */
 type NameClaim =
   | { readonly kind: 'reserved'; readonly reservation: Reservation }
   | { readonly kind: 'taken'; readonly table: TableRecord };
 
 const POLL_MILLISECONDS = 25;
 
-/** While another request creates the table: waits for that table, or refuses at once. */
+/** If another request is creating the table, waits for that table, or refuses at once. */
 export async function claimName(
   request: IngestRequest,
   services: Services,
@@ -28,7 +28,8 @@ export async function claimName(
   for (let poll = 0; poll < polls; poll += 1) {
     const claim = await tryClaim(request, services);
     if (claim !== undefined) return claim;
-    // With a key the other request may be an earlier attempt of this one, at another node: it is not refused for good.
+    // With a key, the other request may be an earlier attempt of this one on another node, so it is not refused for
+    // good.
     if (!waits && request.write.key === undefined) throw alreadyExists(request);
     await sleep(POLL_MILLISECONDS);
   }
@@ -45,13 +46,13 @@ export function alreadyExists(request: IngestRequest): ServiceError {
   });
 }
 
-/** `undefined`: another request has reserved the name. */
+/** `undefined` if another request has reserved the name. */
 async function tryClaim(request: IngestRequest, services: Services): Promise<NameClaim | undefined> {
   const { tables } = services.catalog;
   const { database, path, caller } = request;
   const table = await tables.find(database.id, path);
   if (table !== undefined && !(await isOnlyDeclared(table, services))) return { kind: 'taken', table };
-  // The schema is read first: a body that never comes, or is no Arrow stream, must not hold a name.
+  // Reads the schema first: a body that never arrives, or is no Arrow stream, must not reserve a name.
   await request.openStream();
   try {
     const fills = table === undefined ? {} : { fills: table.id };
@@ -63,7 +64,9 @@ async function tryClaim(request: IngestRequest, services: Services): Promise<Nam
   }
 }
 
-/** Writes the data under the reserved name. It is invisible until it is published, and a crash leaves only data to sweep. */
+/**
+ * Writes the data under the reserved name. It is invisible until it is published; a crash only leaves data to sweep.
+ */
 export async function writeData(
   reservation: Reservation,
   request: IngestRequest,
@@ -104,7 +107,7 @@ export async function publishData(
   return { kind: 'committed', version, transactionId, properties, fields, response: completes };
 }
 
-/** Discards what was written under the reserved name when the work fails. */
+/** Discards what was written under the reserved name if the work fails. */
 export async function orDiscard<Value>(
   reservation: Reservation,
   services: Services,
@@ -124,7 +127,7 @@ async function refuseFilled(request: IngestRequest, services: Services): Promise
   if (table !== undefined && !(await isOnlyDeclared(table, services))) throw alreadyExists(request);
 }
 
-/** Data that may be published must not be discarded: after a failure the catalog is asked whether they are. */
+/** Data that may be published must not be discarded, so after a failure the catalog is asked whether it is. */
 export async function publish(
   reservation: Reservation,
   entry: PublishEntry,
@@ -138,7 +141,7 @@ export async function publish(
     if (isPublished === true) return undefined;
     if (isPublished === 'unknown') {
       if (entry.completes !== undefined) services.writes.addInDoubt(entry.completes, reservation);
-      // The next start publishes nothing more: it removes the data, or finds the table published.
+      // The next start does not publish it: it removes the data, or finds the table published.
       throw new ServiceError('ServiceUnavailable', 'It is not known whether the table was created.', {
         hint: 'Describe the table in a moment to find out.',
         cause: error,
@@ -151,7 +154,9 @@ export async function publish(
   }
 }
 
-/** The reservation is given back last: the name is not free while its data may still exist. The next start repeats it. */
+/**
+ * Releases the reservation last, because the name is not free while its data may exist. The next start repeats this.
+ */
 async function discard(reservation: Reservation, services: Services): Promise<void> {
   await orReport('removal of an unpublished table', services, async () => {
     await services.writes.removeTable(reservation.location);
