@@ -4,12 +4,12 @@ import { requestBody } from '../wire/shapes.ts';
 import { defineFor, defineTableOperation, json } from './operation.ts';
 import type { Operation } from './operation.ts';
 
-/** An operation of the public descriptions that is not offered here; the caller reads the reason. */
+/** An operation of the public descriptions that is not offered here; the caller gets the reason. */
 interface Unsupported extends Pick<Operation, 'id' | 'path'>, Partial<Pick<Operation, 'methods'>> {
   readonly reason: string;
-  /** A table when absent. */
+  /** Default: a table. */
   readonly about?: 'table' | 'new-table' | 'namespace' | 'database';
-  /** `write` when absent. */
+  /** Default: `write`. */
   readonly permission?: 'read' | 'write';
 }
 
@@ -43,7 +43,7 @@ export const UNSUPPORTED: readonly Unsupported[] = [
   ...unsupportedObject('view', SQL_VIEWS, ['create', 'describe', 'drop']),
 ];
 
-/** A kind of object beside tables, with its list in each namespace. */
+/** A kind of object other than tables, with a list in each namespace. */
 function unsupportedObject(kind: string, reason: string, actions: readonly string[]): Unsupported[] {
   const own = actions.map((action) => ({ id: `${action}_${kind}`, path: `/v1/${kind}/:id/${action}` }));
   const list = { id: `list_${kind}s`, path: `/v1/namespace/:id/${kind}/list`, methods: ['GET'] as const };
@@ -55,10 +55,10 @@ function unsupportedObject(kind: string, reason: string, actions: readonly strin
 
 const ANYTHING = { kind: 'json', shape: requestBody({}, { additionalProperties: true }) } as const;
 
-/** They check permissions like any other operation, before they refuse. */
+/** These check permissions like any other operation before they refuse. */
 export const UNSUPPORTED_OPERATIONS: readonly Operation[] = UNSUPPORTED.map(toOperation);
 
-/** As releases of the LanceDB client call a buffer that writes go through first, and what they read of it. */
+/** The names that releases of the LanceDB client have for a write buffer, and the field that they read. */
 const QUESTIONS = [
   ['get_lsm_write_spec', 'lsm_write_spec'],
   ['get_lsm_stats', 'lsm_stats'],
@@ -66,7 +66,7 @@ const QUESTIONS = [
   ['get_rte_stats', 'rte_stats'],
 ] as const;
 
-/** No table has one: writes go to the table at once. Clients ask before they read it in other ways. */
+/** No table has a write buffer: writes go to the table directly. Clients ask before they read it in other ways. */
 export const WRITE_BUFFER_OPERATIONS: readonly Operation[] = QUESTIONS.map(([id, member]) =>
   defineTableOperation({
     id,

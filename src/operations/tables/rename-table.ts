@@ -33,13 +33,13 @@ function readNewPath({ table, body, prefix, delimiter }: TableRequest<RenameTabl
   }
   const given = byId ?? byName;
   const namespace = given === undefined ? namespaceOf(table.path) : [...prefix, ...given];
-  // Only the given names are checked: the others may contain this delimiter, having been created with another.
+  // Only the given names are checked: the others may contain this delimiter, if they were created with another one.
   const [first, ...rest] = toTablePath([...(given ?? []), body.new_table_name], delimiter);
   const name = rest.at(-1) ?? first;
   return belowPrefix(namespace, [name]);
 }
 
-/** A namespace that the caller may not see is refused like one that does not exist. */
+/** A namespace that is hidden from the caller is refused as if it did not exist. */
 function requireWritable(request: TableRequest<RenameTableBody>, path: TablePath): void {
   const { caller, database, delimiter } = request;
   if (isPermitted(caller, 'write', database.name, path)) return;

@@ -10,7 +10,7 @@ type VendingRequest = DatabaseRequest<{ readonly vend_credentials?: boolean | nu
 
 type StorageOptions = Record<string, string>;
 
-/** False where vending is off, and on a folder. Refuses a root whose store cannot issue credentials. */
+/** False if vending is disabled, or for a folder. Refuses a root whose store cannot issue credentials. */
 export function wantsCredentials({ body, database }: VendingRequest, { vending }: Services): boolean {
   return body.vend_credentials === true && vending?.isNeeded(database.root) === true;
 }
@@ -46,8 +46,9 @@ export async function vendCredentials(
 }
 
 /**
- * Who may do what with the files of a table. Rows of a table that has data are written through the server, which orders
- * its commits: everyone gets `read`. Writers of a table whose versions are managed get `stage`: they commit through it.
+ * Which access a caller gets to the files of a table. Rows of a table with data are written through the server, which
+ * orders its commits, so everyone gets `read`. Writers of a table with managed versions get `stage`: they commit
+ * through the server.
  */
 function chooseAccess({ caller, database }: VendingRequest, table: TableRecord, isEmpty: boolean): TableAccess {
   if (!isPermitted(caller, 'write', database.name, table.path)) return 'read';

@@ -4,11 +4,11 @@ import { isSymbol, readTokens } from '../../guard/sql/tokenizer.ts';
 import type { SqlToken } from '../../guard/sql/tokenizer.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 
-/** The parts of `SELECT … FROM … WHERE … LIMIT …` as texts; each passes the guard of SQL later. */
+/** The clauses of `SELECT … FROM … WHERE … LIMIT …` as texts; the SQL guard checks each one later. */
 export interface SelectText {
-  /** The names of its path, joined by dots, or one name in quotes. */
+  /** The names of its path, joined by dots, or one quoted name. */
   readonly table: readonly string[];
-  /** `undefined`: all columns. */
+  /** `undefined` for all columns. */
   readonly columns: readonly (readonly [name: string, expression: string])[] | undefined;
   readonly filter: string | undefined;
   readonly limit: number | undefined;
@@ -16,14 +16,14 @@ export interface SelectText {
 
 const HINT = 'Send it as SELECT id, price * 2 AS twice FROM items WHERE price > 1 LIMIT 100.';
 const CLAUSES = ['SELECT', 'FROM', 'WHERE', 'LIMIT'] as const;
-/** A text, a name in backticks, or a name in double quotes, which is captured. */
+/** A text, a name in backticks, or a captured name in double quotes. */
 const QUOTED = /'(?:[^']|'')*'|`(?:[^`]|``)*`|"((?:[^"]|"")*)"/g;
 type Clause = (typeof CLAUSES)[number];
 
-/** What a view cannot have: two words each, of which no condition is made. */
+/** Clauses that a view cannot have. Each consists of two words, so that it is not mistaken for part of a condition. */
 const UNSUPPORTED = /^(?:ORDER BY|GROUP BY|UNION(?= (?:ALL|SELECT)$))/i;
 
-/** A query of one table, and nothing that the engine would not evaluate row by row. */
+/** A query of one table, restricted to what the engine evaluates row by row. */
 export function readSelect(given: string): SelectText {
   const text = withBackticks(given);
   const clauses = splitClauses(text);
@@ -42,14 +42,16 @@ export function readSelect(given: string): SelectText {
   };
 }
 
-/** Names may be in double quotes, as in standard SQL and from LanceDB's client; the engine would read them as texts. */
+/**
+ * Names may be in double quotes, as in standard SQL and from LanceDB's client; the engine would parse them as texts.
+ */
 function withBackticks(text: string): string {
   return text.replaceAll(QUOTED, (quoted, name: string | undefined) =>
     name === undefined ? quoted : `\`${name.replaceAll('""', '"').replaceAll('`', '``')}\``,
   );
 }
 
-/** At the words of clauses outside of brackets, in their order. */
+/** Splits at the clause keywords outside brackets, in order. */
 function splitClauses(text: string): ReadonlyMap<Clause, readonly SqlToken[]> {
   const clauses = new Map<Clause, SqlToken[]>();
   let next = 0;

@@ -9,7 +9,7 @@ import { isObject, parseStrictText } from '../../model/strict-json.ts';
 import type { CreateViewBody } from '../../wire/views.ts';
 import { readSelect } from './select-text.ts';
 
-/** What the caller asked for; `columns` of `undefined` are all of the source. */
+/** The caller's request; `columns: undefined` means all columns of the source. */
 export interface AskedView {
   readonly source: TablePath;
   readonly filter: string | undefined;
@@ -53,7 +53,7 @@ export function readView(body: CreateViewBody, delimiter: string, limits: Limits
   };
 }
 
-/** Of a column that is taken as it is. */
+/** A column that is copied unchanged. */
 export function toColumn(name: string): readonly [string, string] {
   return [name, sqlFieldReference([name])];
 }

@@ -68,7 +68,7 @@ export const createMaterializedView = defineNewTableOperation({
     const { transactionId } = await publishData(claim.reservation, ingest, publication, services);
     const job_id = body.with_no_data === false ? await startFirst(request, services) : undefined;
     const reply = objectReply<typeof CreateViewReply>({ version, job_id, transaction_id: transactionId });
-    // LanceDB's client takes a job from no other status.
+    // LanceDB's client reads the job id only if the status is 202.
     return { ...reply, status: job_id !== undefined && request.dialect === 'lancedb' ? 202 : 201 };
   },
 });
@@ -92,7 +92,7 @@ export const refreshMaterializedView = defineTableOperation({
     if (!mayRead(request, source.path)) throw notPermitted('read');
     requireSame(table, body.expected_incarnation);
     const sourceVersion = body.src_version ?? undefined;
-    // Refuses a version that is not there.
+    // Refuses a version that does not exist.
     if (sourceVersion !== undefined)
       await services.engine.describeTable(toTableState(source, { version: sourceVersion }));
     const isFull = body.full === true;
@@ -153,7 +153,7 @@ export const listMaterializedViews = defineNamespaceOperation({
   async run(request, services) {
     const { query, database, namespace, dialect } = request;
     const size = readLimit(query, services.limits.http.pageSizeMax);
-    // LanceDB's client takes names, and so only of views in the namespace itself.
+    // LanceDB's client expects single names, so it only gets views directly in the namespace.
     const depth = dialect === 'lancedb' ? namespace.length + 1 : Infinity;
     const isListed = (path: readonly string[]): boolean => path.length <= depth && isWithin(path, namespace);
     const found: ListedView[] = [];
@@ -183,19 +183,19 @@ export const listMaterializedViews = defineNamespaceOperation({
 
 type JsonObject = Readonly<Record<string, unknown>>;
 
-/** LanceDB's client sends the query alone, under another name. */
+/** LanceDB's client sends only the query, under another name. */
 function toContractView({ query, ...body }: JsonObject): Record<string, unknown> {
   if (query === undefined) return body;
   return 'source_query' in body ? { query, ...body } : { kind: 'query', source_query: query, ...body };
 }
 
-/** LanceDB's client has another name for the version, too. */
+/** LanceDB's client also has another name for the version. */
 function toContractRefresh({ source_version: version, ...body }: JsonObject): Record<string, unknown> {
   if (version === undefined) return body;
   return 'src_version' in body ? { source_version: version, ...body } : { src_version: version, ...body };
 }
 
-/** A view that was dropped and created again under the same name is another one. */
+/** A view that was dropped and created again under the same name is a different one. */
 function requireSame({ id }: TableRecord, expected: string | undefined): void {
   if (expected === undefined || expected === id) return;
   throw new ServiceError('InvalidTableState', 'The view has a different incarnation than expected_incarnation.', {
@@ -203,7 +203,7 @@ function requireSame({ id }: TableRecord, expected: string | undefined): void {
   });
 }
 
-/** A table that the caller may not read is refused like one that does not exist. */
+/** A table that the caller may not read is refused as if it did not exist. */
 async function requireReadable(
   request: RequestFacts,
   shown: ViewDefinition['source'],
@@ -220,7 +220,7 @@ function mayRead({ caller, database }: RequestFacts, path: TableRecord['path']):
   return isPermitted(caller, 'read', database.name, path);
 }
 
-/** Columns that the source gets later do not change the view. */
+/** Columns that are added to the source later do not change the view. */
 async function listColumns(source: TableRecord, { engine }: Services): Promise<ViewDefinition['columns']> {
   const { schema } = await engine.describeTable(toTableState(source, {}));
   return schema.fields.map(({ name }) => toColumn(name));
@@ -250,7 +250,7 @@ function sourceDropped(request: RequestFacts, { source }: ViewDefinition): Servi
   });
 }
 
-/** Of a view, which may have large properties and expressions. */
+/** Part of a view's record: its properties and expressions may be large. */
 interface ListedView extends Pick<TableRecord, 'id' | 'path'> {
   readonly definition: Pick<ViewDefinition, 'sourceId' | 'source' | 'refresh'>;
   readonly state: ViewState | undefined;
@@ -262,7 +262,10 @@ function toListedView(view: TableRecord): ListedView {
   return { id, path, definition: { sourceId, source, refresh }, state: readViewState(view) };
 }
 
-/** `source` is its present path, unless it was dropped. Those who may not read the source do not see that it was renamed. */
+/**
+ * `source` is its current path, unless it was dropped. Callers who may not read the source do not see that it was
+ * renamed.
+ */
 function toSummary(request: RequestFacts, view: ListedView, source: TableRecord['path'] | undefined) {
   const { definition, state } = view;
   const { refresh } = definition;
