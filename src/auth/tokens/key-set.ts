@@ -31,7 +31,7 @@ export class KeySet {
   readonly #onFetch: (fetch: KeySetFetch) => void;
   #keys: FetchedKeys | undefined;
   #attemptedAt = Number.NEGATIVE_INFINITY;
-  /** Why the latest attempt failed; `undefined` when it succeeded. */
+  /** Why the latest attempt failed; `undefined` if it succeeded. */
   #failure: unknown;
   #fetching: Promise<void> | undefined;
   #abort = new AbortController();
@@ -44,8 +44,8 @@ export class KeySet {
   }
 
   /**
-   * A name that is not in a fresh set throws `JWKSNoMatchingKey`; without a fresh set the token may still be good, and the
-   * refusal is `ServiceUnavailable`.
+   * A key that a fresh set does not contain throws `JWKSNoMatchingKey`; without a fresh set the token may still be
+   * valid, so the refusal is `ServiceUnavailable`.
    */
   readonly find: FindKey = async (header) => {
     const known = this.#keysYoungerThan(this.#times.keySetSeconds);
@@ -81,7 +81,7 @@ export class KeySet {
     return keys;
   }
 
-  /** Never rejects, but sets `#failure`. Concurrent calls share one fetch. */
+  /** Sets `#failure` instead of rejecting. Concurrent calls share one fetch. */
   #fetch(): Promise<void> {
     this.#fetching ??= this.#load().finally(() => {
       this.#fetching = undefined;
@@ -118,7 +118,7 @@ export class KeySet {
     return this.#isWithin(this.#times.keySetCooldownSeconds, this.#attemptedAt);
   }
 
-  /** A time in the future, after the clock was set back, counts as long ago. */
+  /** A future time, after the clock was set back, counts as long ago. */
   #isWithin(seconds: number, since: number): boolean {
     const elapsed = this.#clock() - since;
     return elapsed >= 0 && elapsed < seconds * 1000;

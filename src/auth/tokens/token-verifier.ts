@@ -10,7 +10,7 @@ import { OWN_ALGORITHM, oncePerKeys, toPublicJwk } from '../keys/signing-keys.ts
 import type { SigningKeyText } from '../keys/signing-keys.ts';
 import type { AuthSettings } from '../settings.ts';
 
-/** The contents of a good token: never the token itself. */
+/** The contents of a valid token, never the token itself. */
 interface VerifiedToken {
   readonly callerId: string;
   readonly grants: readonly Grant[];
@@ -33,15 +33,15 @@ interface TrustedIssuer {
 const KEPT_MILLISECONDS_MAX = 60_000;
 const TOKENS_MAX = 10_000;
 
-/** Verifies access tokens of the configured issuers and of our own. No address in a token is ever fetched. */
+/** Verifies access tokens of the configured issuers and of our own. Addresses in a token are never fetched. */
 export class TokenVerifier {
   readonly #settings: AuthSettings;
   readonly #clock: () => number;
   readonly #keySets: readonly KeySet[];
   readonly #issuers: ReadonlyMap<string, TrustedIssuer>;
   /**
-   * By digest: the next request with the same token costs no signature. For a minute at most: a key that its issuer
-   * withdraws soon counts for nothing.
+   * By digest, so that the next request with the same token needs no signature check. For a minute at most, so that a
+   * key withdrawn by its issuer soon stops working.
    */
   readonly #verified = new LRUCache<string, { readonly token: VerifiedToken; readonly keptUntil: number }>({
     max: TOKENS_MAX,
@@ -89,7 +89,7 @@ export class TokenVerifier {
     }
   }
 
-  /** The claim is not yet verified: it only picks one of the issuers that the settings name. */
+  /** The claim is not yet verified: it only selects one of the configured issuers. */
   #chooseIssuer(token: string): TrustedIssuer {
     const { iss } = decodeJwt(token);
     const issuer = typeof iss === 'string' ? this.#issuers.get(iss) : undefined;
@@ -107,7 +107,7 @@ export class TokenVerifier {
       requiredClaims: ['exp'],
       clockTolerance: this.#settings.clockSkewSeconds,
       currentDate: new Date(now),
-      // RFC 9068, section 2.1. Other issuers may be older than that.
+      // RFC 9068, section 2.1. Other issuers may predate it.
       ...(isOwn ? { typ: 'at+jwt' } : {}),
     });
     const { iat } = result.payload;
@@ -132,11 +132,11 @@ function toVerifiedToken(result: JWTVerifyResult, { settings, isOwn }: TrustedIs
   if (subject === undefined) throw tokenRefusal('it has no usable subject');
   const expiresAt = (claims.exp ?? 0) * 1000;
   if (isOwn) {
-    // The grants of a client are looked up with every request.
+    // The grants of a client are looked up for every request.
     const own = { clientId: subject, keyId: protectedHeader.kid ?? '' };
     return { callerId: `client:${subject}`, grants: [], expiresAt, own };
   }
-  // An issuer's address holds no "#", so two different pairs never give one text.
+  // An issuer's address contains no "#", so two different pairs never produce the same text.
   const callerId = `token:${settings.issuer}#${subject}`;
   return { callerId, grants: grantsOfClaims(claims, settings.grants), expiresAt };
 }
