@@ -41,13 +41,13 @@ type OpenRows = Awaited<ReturnType<Engine['computed']['countOpen']>>;
 const KIND = 'backfill_column';
 
 /**
- * Fills computed columns in the rows that were there before them, in steps: each is a write like any other, so other
- * writers come in between, and after a restart the rows that are left are filled.
+ * Fills computed columns in rows that existed before the columns. Each step is a normal write, so other writes run in
+ * between, and after a restart only the remaining rows are filled.
  */
 export class Backfills {
   readonly #parts: BackfillsParts;
   readonly #startJob: (request: BackfillRequest) => StartedJob<Backfilled>;
-  /** The columns whose backfills run, and have reserved what they need. */
+  /** Columns with a running backfill, which has reserved its quota. */
   readonly #running = new Set<string>();
 
   constructor(parts: BackfillsParts) {
@@ -56,7 +56,7 @@ export class Backfills {
     this.#startJob = openTableJobs(parts, { kind: KIND, toSubject, readRequest, run });
   }
 
-  /** Refuses what cannot be done, and what a quota has no room for; texts and lists may turn out to need more. */
+  /** Refuses what is not possible, and what exceeds a quota; texts and lists may turn out to need more. */
   async start(request: BackfillRequest): Promise<StartedJob<Backfilled>> {
     const { table, column, branch } = request;
     const where = this.#guard(request);
@@ -66,7 +66,7 @@ export class Backfills {
       try {
         if (sized !== undefined) await this.#admitOpen(request, sized);
       } finally {
-        // The job reserves it itself: it may run long after this request.
+        // The job makes its own reservation, because it may run long after this request.
         await sized?.end();
       }
     }
@@ -87,12 +87,12 @@ export class Backfills {
     }
   }
 
-  /** Branches count for no quota. */
+  /** Branches do not count towards quotas. */
   async #beginSized({ table, branch = MAIN_BRANCH, caller }: BackfillRequest): Promise<SizedWrite | undefined> {
     return branch === MAIN_BRANCH ? beginOwnSized(table, caller, this.#parts) : undefined;
   }
 
-  /** Reserves what the rows that are not filled need at least. */
+  /** Reserves the minimum size of the rows to fill. */
   async #admitOpen(request: BackfillRequest, sized: SizedWrite | undefined): Promise<OpenRows> {
     const { table, column, branch } = request;
     const where = this.#guard(request);
@@ -108,12 +108,12 @@ export class Backfills {
     const { backfillBytes: bytesMax } = limits.engine;
     let rows = 0;
     for (let fromAddress = 0n; ;) {
-      // Writers beside the service may have added rows.
+      // Writers outside the service may have added rows.
       await enter(`filled ${rows} of ${Math.max(open.rows, rows)} rows`);
       const plan = engine.commits.fillComputed({ column, where, fromAddress, bytesMax });
       const { fields, version } = await this.#write(request, plan);
       const filled = Number(fields['rows_filled'] ?? 0);
-      // Compaction may have moved rows behind the place where the last step ended.
+      // Compaction may have moved rows past the end of the last step.
       if (filled === 0 && fromAddress === 0n) return toResult(rows, open.version, version);
       rows += filled;
       const next = fields['next_address'];

@@ -10,7 +10,7 @@ export interface OwnWrite {
   readonly requestId: string;
 }
 
-/** The identity of a write that a job makes: no client repeats it, and none waits for it. */
+/** The identity of a write by a job: no client repeats it or waits for it. */
 export function toOwnRequest({ operation, caller, requestId }: OwnWrite): WriteRequest {
   const digest = randomUUID();
   const { signal } = new AbortController();
@@ -30,7 +30,7 @@ interface QuotaParts {
   readonly sizeQuotas: Pick<SizeQuotas, 'begin'>;
 }
 
-/** As `SizeQuotas.begin`: no request has brought the quotas along. */
+/** Like `SizeQuotas.begin`, but loads the quotas, which no request has provided. */
 export async function beginOwnSized(
   table: TableRecord,
   caller: string,
@@ -42,10 +42,10 @@ export async function beginOwnSized(
   return sizeQuotas.begin({ caller: { id: caller, quota }, database, table, arrivedAt: performance.now() }, undefined);
 }
 
-/** The result of such a write counts as answered. Throws what failed. */
+/** Marks the result of such a write as answered. Throws on failure. */
 export async function requireOwnSuccess({ responses }: Pick<Writes, 'responses'>, result: WriteResult) {
   if ('error' in result) throw result.error;
-  // A mark that fails only keeps the entry longer.
+  // If the mark fails, the entry is only kept longer.
   if (result.response !== undefined) await responses.mark(result.response)?.catch(() => {});
   return result satisfies SucceededWrite;
 }

@@ -11,12 +11,12 @@ interface TableJobsParts {
 interface TableWork<Request, Result> {
   readonly kind: string;
   readonly toSubject: (request: Request) => NewJob;
-  /** The request, from what the catalog keeps of its job. */
+  /** Rebuilds the request from the job in the catalog. */
   readonly readRequest: (table: TableRecord, job: Job) => Request;
   readonly run: (request: Request, enter: EnterPhase) => Promise<Result>;
 }
 
-/** Starts such jobs, also those that an earlier process left unfinished. */
+/** Starts such jobs, and resumes those that an earlier process left unfinished. */
 export function openTableJobs<Request, Result extends JobResult>(
   { jobs, catalog }: TableJobsParts,
   { kind, toSubject, readRequest, run }: TableWork<Request, Result>,

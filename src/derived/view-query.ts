@@ -14,7 +14,7 @@ import type { GuardedSql, Query } from '../model/query.ts';
 
 type ViewRows = Pick<ViewDefinition, 'filter' | 'columns' | 'limit'>;
 
-/** The query that gives the rows of a view; with an address, of those rows that were added from there on. */
+/** The query for the rows of a view; with an address, only for rows that were added from there on. */
 export function toViewQuery({ filter, columns, limit }: ViewRows, limits: SqlLimits, firstAddress?: bigint): Query {
   const wanted = filter === undefined ? undefined : guardStable(filter, { name: 'filter', field: 'filter' }, limits);
   const added = firstAddress === undefined ? undefined : `_rowaddr >= ${firstAddress}`;
@@ -37,7 +37,7 @@ export function toViewQuery({ filter, columns, limit }: ViewRows, limits: SqlLim
   };
 }
 
-/** Two refreshes of the same source must give the same rows. */
+/** Two refreshes of the same source must produce the same rows. */
 function guardStable(text: string, use: SqlUse, limits: SqlLimits): GuardedSql {
   const sql = guardSql(text, use, limits);
   const volatile = findVolatile(sql);
@@ -48,7 +48,7 @@ function guardStable(text: string, use: SqlUse, limits: SqlLimits): GuardedSql {
   );
 }
 
-/** The rows of a result as chunks of about this size. `onChunk` is called before each. */
+/** The rows of a result as chunks of about this size. Calls `onChunk` before each. */
 export function toStream(
   { head, files }: ResultFiles,
   chunkBytes: number,

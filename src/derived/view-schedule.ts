@@ -21,16 +21,16 @@ export interface ViewScheduleParts {
 }
 
 const FAILED_MILLISECONDS = 60_000;
-/** Pages of views that are looked at in one go. */
+/** Pages of views that are checked per poll. */
 const PAGES_MAX = 16;
 
 /**
- * Refreshes views that are due. Every node looks at all of them in turns, and starts those whose tables it writes; a view
- * has one refresh at a time, and the bounds of jobs hold for all together.
+ * Refreshes views that are due. Every node checks all of them in turns, and starts those whose tables it writes. A view
+ * has one refresh at a time, and the limits of jobs apply to all together.
  */
 export class ViewSchedule {
   readonly #parts: ViewScheduleParts;
-  /** Views that are being refreshed, and when those that failed may be tried again. */
+  /** Views that are being refreshed, and when failed ones may be retried. */
   readonly #notBefore = new Map<string, number>();
   #after = '';
   #timer: NodeJS.Timeout | undefined;
@@ -49,17 +49,17 @@ export class ViewSchedule {
     clearInterval(this.#timer);
   }
 
-  /** Resolves when all that is due has been started. */
+  /** Resolves when everything that is due has been started. */
   async poll(): Promise<void> {
     if (this.#isPolling) return;
     this.#isPolling = true;
     const { catalog, telemetry, now } = this.#parts;
-    // Also of views that were dropped.
+    // Includes views that were dropped.
     for (const [id, time] of this.#notBefore) if (time <= now()) this.#notBefore.delete(id);
     try {
       for (let pages = 0; pages < PAGES_MAX; pages += 1) {
         const { tables, next } = await catalog.tables.listWithProperty(VIEW_PROPERTY, { after: this.#after });
-        // The next time goes on behind these, and then begins again.
+        // The next poll continues after these, and then starts again.
         this.#after = next ?? '';
         for (const view of tables) await this.#refreshIfDue(view).catch((cause: unknown) => this.#failed(view, cause));
         if (next === undefined) break;
@@ -83,7 +83,7 @@ export class ViewSchedule {
     );
   }
 
-  /** The job reports what fails. */
+  /** The job reports failures. */
   async #refresh(view: TableRecord): Promise<void> {
     const { outcome } = this.#parts.views.start({
       view,
@@ -93,7 +93,7 @@ export class ViewSchedule {
     await outcome;
   }
 
-  /** The other views are looked at all the same. */
+  /** The other views are still checked. */
   #failed(view: TableRecord, cause: unknown): void {
     this.#retryLater(view);
     this.#parts.telemetry.emit({ kind: 'background-failed', task: 'looking at a view to refresh', cause });

@@ -22,7 +22,7 @@ export interface ViewsParts {
   readonly writes: Writes;
   readonly jobs: Jobs;
   readonly sizeQuotas: Pick<SizeQuotas, 'begin'>;
-  /** Refuses data of a declared table that refer to files of others. */
+  /** Refuses data of a declared table that refers to files of other tables. */
   readonly checkDeclared: (table: TableRecord, parts: Pick<ViewsParts, 'engine' | 'catalog'>) => Promise<TableRecord>;
   readonly limits: Pick<Limits, 'sql' | 'arrow' | 'views'>;
   /** Milliseconds since 1970. */
@@ -31,9 +31,9 @@ export interface ViewsParts {
 
 export interface RefreshRequest {
   readonly view: TableRecord;
-  /** The latest when absent. */
+  /** The latest version if absent. */
   readonly sourceVersion?: number | undefined;
-  /** Builds the view anew, also when what was appended would do. */
+  /** Rebuilds the view even if adding the appended rows would be enough. */
   readonly isFull?: boolean;
   readonly caller: string;
   readonly requestId: string;
@@ -51,9 +51,9 @@ const KIND = 'refresh_materialized_view';
 const ATTEMPTS_MAX = 3;
 
 /**
- * Materialized views: tables whose rows follow from those of another one. A refresh replaces all rows or adds what was
- * appended to the source, all at once, and the transaction that makes it visible also records the version of the source: it
- * is never applied twice.
+ * Materialized views: tables whose rows are computed from another table. A refresh atomically replaces all rows, or
+ * adds those appended to the source. The transaction that makes it visible also records the version of the source, so
+ * it is never applied twice.
  */
 export class Views {
   readonly start: (request: RefreshRequest) => StartedJob<Refreshed>;
@@ -87,11 +87,11 @@ export class Views {
     return toStream({ head, files: [] }, limits.arrow.chunkBytes);
   }
 
-  /** `undefined` when it was dropped. */
+  /** `undefined` if it was dropped. */
   async findSource(definition: Pick<ViewDefinition, 'sourceId'>): Promise<TableRecord | undefined> {
     const { checkDeclared, catalog } = this.#parts;
     const found = await catalog.tables.findById(definition.sourceId);
-    // By its name it is found with the version that readers get.
+    // A lookup by name returns it with the version that readers get.
     const source = found && (await catalog.tables.find(found.databaseId, found.path));
     return source && checkDeclared(source, this.#parts);
   }
@@ -123,7 +123,7 @@ export class Views {
       await enter('writing the rows');
       return await this.#write({ ...request, view }, stream, { version, isAppend: firstAddress !== undefined });
     } finally {
-      // The reading of them may not have begun, or not have ended.
+      // Reading them may not have begun or ended.
       if (!isRead(result.files)) await result.files[Symbol.asyncIterator]().return?.();
     }
   }
@@ -159,7 +159,7 @@ export class Views {
     }
   }
 
-  /** Another node may have owned the view for a while, and refreshed it. */
+  /** Another node may have owned and refreshed the view in the meantime. */
   async #requireState({ id, properties }: TableRecord): Promise<void> {
     const latest = await this.#parts.catalog.tables.findById(id);
     if (latest?.properties[VIEW_STATE_PROPERTY] !== properties[VIEW_STATE_PROPERTY]) throw new Overtaken();
@@ -182,7 +182,7 @@ function toResult(
 
 const MODES = { rebuilt: 'rebuild', appended: 'incremental', unchanged: 'no_op' } as const;
 
-/** The view has the values of a computed column, and not its definition, which a function call leaves behind. */
+/** The view has the values of a computed column without its definition, which a function call removes. */
 async function withoutDefinitions(
   columns: ViewDefinition['columns'],
   readHead: (columns: ViewDefinition['columns']) => Promise<Buffer>,
