@@ -11,7 +11,7 @@ export interface CommitFeedParts {
   readonly limits: EventLimits;
 }
 
-/** Commits of one database behind a cursor, and the cursor behind all that were looked at. */
+/** Commits of one database after a cursor, and the cursor after everything that was checked. */
 export interface FeedPage {
   readonly records: readonly TransactionRecord[];
   readonly position: string;
@@ -19,24 +19,24 @@ export interface FeedPage {
 
 interface ReadOptions {
   readonly databaseId: string;
-  /** The id of the last commit that was seen. */
+  /** The id of the last commit seen. */
   readonly after: string;
 }
 
 const PAGE_RECORDS = 500;
 
-/** Commits that follow each other within this time are read at once. */
+/** Commits within this time are read together. */
 const GATHER_MILLISECONDS = 20;
 
 /**
- * The commits of all databases in their order, for any number of listeners: while there are some, one reader follows the
- * catalog, woken by commits of this process and by a timer for those of other nodes. The ids of commits grow in their
- * order, so an id is a cursor, at any node.
+ * The commits of all databases in order, for any number of listeners. While there are listeners, one reader follows the
+ * catalog; commits of this process wake it, and a timer for those of other nodes. Ids of commits grow in commit order,
+ * so an id is a cursor that works on any node.
  */
 export class CommitFeed {
   readonly #parts: CommitFeedParts;
   readonly #listeners = new CallerCounts();
-  /** Since the first listener: the newest commits, all those behind `#floor`. */
+  /** Since the first listener: the newest commits, all of those after `#floor`. */
   #buffer: TransactionRecord[] = [];
   #floor: string | undefined;
   #starting: Promise<void> | undefined;
@@ -56,7 +56,7 @@ export class CommitFeed {
     return this.#listeners.total;
   }
 
-  /** After that, listeners get nothing any more and end. */
+  /** Afterwards, listeners get nothing more and end. */
   get isClosed(): boolean {
     return this.#isClosed;
   }
@@ -67,7 +67,7 @@ export class CommitFeed {
     this.#notify();
   }
 
-  /** Counts a listener, until what it gives is called. */
+  /** Counts a listener until the returned function is called. */
   async listen(caller: string): Promise<() => void> {
     const { listenersMax, listenersPerCallerMax } = this.#parts.limits;
     if (this.#listeners.total >= listenersMax) throw tooMany(listenersMax, '');
@@ -83,7 +83,7 @@ export class CommitFeed {
     }
   }
 
-  /** The cursor behind all commits so far. */
+  /** The cursor after all commits so far. */
   async newest(): Promise<string> {
     return (await this.#parts.catalog.transactions.newestId()) ?? '';
   }
@@ -96,7 +96,7 @@ export class CommitFeed {
       const records = found.filter((record) => record.databaseId === databaseId);
       return { records, position: found.at(-1)?.id ?? after };
     }
-    // Every commit up to here is in the catalog by now.
+    // Every commit up to here is already in the catalog.
     const reached = this.#last;
     const { transactions } = this.#parts.catalog;
     const records = await transactions.list({ databaseId, after, limit: PAGE_RECORDS });
@@ -104,7 +104,7 @@ export class CommitFeed {
     return { records, position: records.length < PAGE_RECORDS && reached > last ? reached : last };
   }
 
-  /** Resolves when there may be commits behind the cursor, after the time, or with the signal. */
+  /** Resolves when there may be commits after the cursor, after the timeout, or when the signal fires. */
   async wait({ after, milliseconds, signal }: { after: string; milliseconds: number; signal: AbortSignal }) {
     if (this.#last > after || this.#isClosed || signal.aborted) return;
     await new Promise<void>((resolve) => {
@@ -169,7 +169,7 @@ export class CommitFeed {
       }
       this.#hasFailed = false;
     } catch (cause) {
-      // Tried again by the timer; one message for each time that the catalog is away.
+      // The timer retries; one message for each outage of the catalog.
       if (!this.#hasFailed) this.#parts.telemetry.emit({ kind: 'background-failed', task: 'reading commits', cause });
       this.#hasFailed = true;
     } finally {
@@ -182,7 +182,7 @@ export class CommitFeed {
     if (found.length === 0 || this.#floor === undefined) return;
     this.#buffer.push(...found);
     const { bufferMax } = this.#parts.limits;
-    // Not one by one: moving all others costs as much as reading them.
+    // In bulk: removing one record means moving all others, which costs as much as reading them.
     if (this.#buffer.length > 2 * bufferMax) {
       const removed = this.#buffer.splice(0, this.#buffer.length - bufferMax);
       this.#floor = removed.at(-1)?.id ?? this.#floor;
@@ -195,7 +195,7 @@ export class CommitFeed {
   }
 }
 
-/** The index of the first record behind a cursor. */
+/** The index of the first record after a cursor. */
 function firstBehind(records: readonly TransactionRecord[], after: string): number {
   let [low, high] = [0, records.length];
   while (low < high) {

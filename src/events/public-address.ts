@@ -1,6 +1,6 @@
 import { BlockList, isIP, isIPv4 } from 'node:net';
 
-/** Addresses that are not on the public internet (RFC 6890 and its registry), or that hide another address. */
+/** Addresses that are not on the public internet (RFC 6890 and its registry), or that embed another address. */
 const PRIVATE_NETWORKS: readonly string[] = [
   '0.0.0.0/8',
   '10.0.0.0/8',
@@ -35,7 +35,7 @@ const PRIVATE_NETWORKS: readonly string[] = [
 
 export type MayReach = (address: string) => boolean;
 
-/** Public addresses, and those of the networks that an operator allows. */
+/** Allows public addresses, and the networks that an operator configured. */
 export function createReach(allowedNetworks: readonly string[]): MayReach {
   const refused = toBlockList(PRIVATE_NETWORKS);
   const allowed = toBlockList(allowedNetworks);
@@ -57,7 +57,7 @@ function toBlockList(networks: readonly string[]): BlockList {
   return list;
 }
 
-/** `::ffff:10.0.0.1`, also in its hexadecimal form, is `10.0.0.1`. */
+/** `::ffff:10.0.0.1`, also in hexadecimal form, is `10.0.0.1`. */
 function unmapped(address: string): string {
   const [bare = ''] = address.toLowerCase().split('%');
   const dotted = /^::ffff:(\d+\.\d+\.\d+\.\d+)$/.exec(bare)?.[1];

@@ -21,7 +21,7 @@ export interface SenderSettings {
 export interface Delivery {
   readonly url: string;
   readonly secret: string;
-  /** Names the delivery: the same for each attempt. */
+  /** Identifies the delivery: the same for each attempt. */
   readonly id: string;
   readonly body: string;
 }
@@ -40,12 +40,15 @@ const ERROR_CHARACTERS_MAX = 200;
 /** The resolved address does not belong to the public internet. */
 class RefusedAddress extends Error {}
 
-/** Sends one request, to a public address alone: checked after the name was resolved, and that very address is connected to. */
+/**
+ * Sends one request, only to a public address: checked after the name was resolved, and the connection uses that very
+ * address.
+ */
 export function createWebhookSender({ allowHttp, allowedNetworks, timeoutSeconds, now }: SenderSettings) {
   const mayReach = createReach(allowedNetworks);
   const lookup = createLookup(mayReach);
   return {
-    /** Refuses what can never be delivered to. Names are resolved when something is sent. */
+    /** Refuses URLs that can never receive deliveries. Names are resolved when something is sent. */
     checkUrl(text: string): string {
       const protocols = allowHttp ? 'an http or https' : 'an https';
       const isUrl = text.length <= URL_CHARACTERS_MAX && URL.canParse(text);
@@ -65,7 +68,7 @@ export function createWebhookSender({ allowHttp, allowedNetworks, timeoutSeconds
       const address = bare(target.hostname);
       if (isIP(address) !== 0 && !mayReach(address)) return { error: NOT_PUBLIC };
       const send = target.protocol === 'https:' ? requestHttps : requestHttp;
-      // Not `AbortSignal.timeout`: inside of `AbortSignal.any`, Node 20 may discard it before it fires.
+      // Not `AbortSignal.timeout`: inside `AbortSignal.any`, Node 20 may discard it before it fires.
       const late = new AbortController();
       const timer = setTimeout(() => late.abort(), timeoutSeconds * 1000);
       const request = send(target, {
@@ -110,11 +113,11 @@ export function sign(secret: string, seconds: number, body: string): string {
 async function receive(request: ClientRequest, body: string): Promise<IncomingMessage> {
   return new Promise((resolve, reject) => {
     request.once('error', reject).once('response', (reply) => {
-      // Nothing in it matters.
+      // Its content is ignored.
       reply.on('error', () => {}).resume();
       resolve(reply);
     });
-    // Without a listener, Node closes the socket and says nothing.
+    // Without a listener, Node closes the socket without an error.
     request.once('upgrade', (reply, socket) => {
       socket.destroy();
       resolve(reply);
@@ -124,7 +127,7 @@ async function receive(request: ClientRequest, body: string): Promise<IncomingMe
   });
 }
 
-/** A redirect could lead anywhere, so it is none. */
+/** A redirect could lead anywhere, so it is not followed. */
 function toOutcome({ statusCode: status = 0 }: IncomingMessage): DeliveryOutcome {
   if (status >= 200 && status < 300) return { status };
   const isRedirect = status >= 300 && status < 400;
@@ -136,7 +139,7 @@ function toOutcome({ statusCode: status = 0 }: IncomingMessage): DeliveryOutcome
   };
 }
 
-/** Refuses a name if any of its addresses is not public: which one a connection uses is up to the system. */
+/** Refuses a name if any of its addresses is not public, because the system chooses which one a connection uses. */
 function createLookup(mayReach: MayReach): LookupFunction {
   return (hostname, options: LookupOptions, callback) => {
     lookUp(hostname, { ...options, all: true }, (error, addresses) => {

@@ -10,7 +10,7 @@ export interface CreatorLookup {
 
 type Created = Pick<WebhookRecord, 'createdBy' | 'scope'>;
 
-/** `undefined` when the creator of a webhook is no longer valid, or may no longer manage what it is about. */
+/** `undefined` if the creator of a webhook is no longer valid, or may no longer manage its target. */
 export async function findCreator(
   { createdBy: id, scope }: Created,
   database: string,
@@ -19,7 +19,7 @@ export async function findCreator(
   const path = scope.table ?? scope.namespace ?? [];
   const [kind = '', name = ''] = id.split(':');
   const store = { key: catalog.keys, client: catalog.clients }[kind];
-  // The roles of others are in their tokens, which the server does not keep.
+  // The roles of other callers are in their tokens, which the server does not store.
   if (store === undefined) return { id, kind: 'token', grants: [{ role: 'owner', database, path }] };
   const credential = await store.find(name);
   if (credential === undefined || (credential.expiresAt ?? Infinity) <= now()) return undefined;

@@ -24,16 +24,16 @@ export interface WebhooksParts {
   readonly random: () => number;
 }
 
-/** Commits of this process are delivered after this time, in one delivery. */
+/** How long to collect commits of this process for one delivery. */
 const GATHER_MILLISECONDS = 100;
 
-/** A cursor that only passed commits that are not wanted is not worth a write more often. */
+/** The minimum time between writes of a cursor that only skipped unwanted commits. */
 const SKIPPED_MILLISECONDS = 10_000;
 
-/** How much of the feed is looked at for one delivery. */
+/** How many pages of the feed are searched for one delivery. */
 const PAGES_MAX = 20;
 
-/** The part of the slots that the webhooks of one database may use. */
+/** The share of the slots that webhooks of one database may use. */
 const DATABASE_SHARE = 3 / 4;
 
 const CLOSE_POLL_MILLISECONDS = 10;
@@ -42,14 +42,14 @@ const DISOWNED =
   'Its creator was revoked, has expired, or may no longer manage what it is about. Resume it with another credential.';
 
 /**
- * Tells webhooks of commits, in their order, from a cursor in the catalog: an attempt that fails is repeated, and what was
- * delivered while the process died is delivered again. One node at a time delivers for a webhook.
+ * Delivers commits to webhooks, in order, from a cursor in the catalog. Failed attempts are repeated, and what was
+ * delivered when the process died is delivered again. One node at a time delivers for a webhook.
  */
 export class Webhooks {
   readonly #parts: WebhooksParts;
-  /** Webhooks that are delivered for, and their databases. */
+  /** Webhooks with a running delivery, and their databases. */
   readonly #running = new Map<string, string>();
-  /** Positions past commits that are not wanted, which the catalog does not have yet. */
+  /** Cursors past unwanted commits that are not yet in the catalog. */
   readonly #skipped = new Map<string, string>();
   #timer: NodeJS.Timeout | undefined;
   #wakeTimer: NodeJS.Timeout | undefined;
@@ -73,7 +73,7 @@ export class Webhooks {
     this.#unsubscribe = catalog.onCommit(() => this.#wake());
   }
 
-  /** Deliveries that are running are broken off, and repeated by another node or after the next start. */
+  /** Aborts running deliveries; another node, or the next start, repeats them. */
   async close(): Promise<void> {
     return (this.#closing ??= this.#close());
   }
@@ -87,12 +87,12 @@ export class Webhooks {
     if (this.#timer !== undefined) await this.#parts.catalog.webhooks.releaseAll().catch(() => {});
   }
 
-  /** Sends a delivery without events now, whatever the state. */
+  /** Sends a delivery without events now, whatever the webhook's state. */
   async test(webhook: WebhookRecord, database: string): Promise<DeliveryOutcome> {
     return this.#send(webhook, `test-${this.#parts.now()}`, { database, events: [], test: true });
   }
 
-  /** The caller on whose behalf it delivers; `undefined` when that caller may no longer manage what it is about. */
+  /** The caller on whose behalf it delivers; `undefined` if that caller may no longer manage its target. */
   async findCreator(
     webhook: Pick<WebhookRecord, 'createdBy' | 'scope'>,
     database: string,
@@ -126,7 +126,7 @@ export class Webhooks {
     }
   }
 
-  /** Whether all slots are taken, or those that one database may use. */
+  /** Whether all slots are taken, or all that one database may use. */
   #isCrowded({ databaseId }: WebhookRecord): boolean {
     const { runningMax } = this.#parts.limits;
     const own = [...this.#running.values()].filter((each) => each === databaseId).length;
@@ -138,7 +138,7 @@ export class Webhooks {
     return skipped > cursor ? skipped : cursor;
   }
 
-  /** One delivery after the other, until there is nothing more, one fails, others wait, or another node has taken over. */
+  /** Delivers until there is nothing more, a delivery fails, others wait, or another node has taken over. */
   async #deliver(webhook: WebhookRecord): Promise<void> {
     this.#running.set(webhook.id, webhook.databaseId);
     try {
@@ -159,7 +159,7 @@ export class Webhooks {
     }
   }
 
-  /** The webhook as it is afterwards, perhaps updated or disabled; `undefined` when there is nothing more to do for now. */
+  /** The webhook afterwards, possibly updated or disabled; `undefined` if there is nothing more to do for now. */
   async #deliverOnce(webhook: WebhookRecord, database: string): Promise<WebhookRecord | undefined> {
     const { catalog, now } = this.#parts;
     const creator = await this.findCreator(webhook, database);
@@ -186,7 +186,7 @@ export class Webhooks {
     return isKept && outcome.error === undefined ? catalog.webhooks.find(webhook.id) : undefined;
   }
 
-  /** The next wanted commits, and how far was looked. */
+  /** The next wanted commits, and how far the feed was searched. */
   async #collect(
     webhook: WebhookRecord,
     mayRead: (path: NamespacePath) => boolean,
@@ -256,11 +256,11 @@ export class Webhooks {
     const isGivenUp = now() - failingSince >= limits.disableSeconds * 1000;
     if (isGivenUp) telemetry.emit({ kind: 'webhook-disabled', webhookId: webhook.id, failures });
     return {
-      // Otherwise it stays as it is: a caller may have disabled it during the attempt.
+      // Otherwise unchanged: a caller may have disabled it during the attempt.
       ...(isGivenUp ? { state: 'disabled' } : {}),
       failures,
       failingSince,
-      // Spread out: receivers of many webhooks come back to a few requests at a time.
+      // With jitter, so that a receiver of many webhooks does not get all requests at once.
       nextAttemptAt: Math.round(now() + seconds * 1000 * (0.75 + random() / 2)),
       lastStatus: status ?? null,
       lastError: error,
