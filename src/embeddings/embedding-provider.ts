@@ -2,7 +2,7 @@ import type { EmbeddingLimits } from '../model/limits/integration-limits.ts';
 import { isObject, parseJson } from '../model/strict-json.ts';
 
 export interface ProviderSettings {
-  /** Of an OpenAI-compatible API, without a slash at the end. */
+  /** The address of an OpenAI-compatible API, without a trailing slash. */
   readonly url: string;
   readonly apiKey: string | undefined;
 }
@@ -10,7 +10,7 @@ export interface ProviderSettings {
 export interface EmbeddingRequest {
   readonly model: string;
   readonly text: string;
-  /** Only models that can shorten their vectors take it. */
+  /** Only models that can shorten their vectors accept it. */
   readonly dimensions?: number;
 }
 
@@ -19,10 +19,10 @@ export type EmbeddingProvider = (request: EmbeddingRequest, closed: AbortSignal)
 
 type FailureKind = 'timeout' | 'unreachable' | 'refused' | 'unusable';
 
-/** Why the provider gave no vector. The message is public: it contains nothing that the provider sent. */
+/** Why the provider returned no vector. The message is public: it contains nothing that the provider sent. */
 export class ProviderFailure extends Error {
   readonly kind: FailureKind;
-  /** The provider's, if it answered. */
+  /** The provider's status, if it replied. */
   readonly status: number | undefined;
   readonly retryAfterSeconds: number | undefined;
 
@@ -42,7 +42,7 @@ interface FailureDetails {
 
 type ReplyLimits = Pick<EmbeddingLimits, 'timeoutSeconds' | 'replyBytesMax'>;
 
-/** Embeds one text per call. Redirects are not followed: the key and the text are for the configured address alone. */
+/** Embeds one text per call. Redirects are not followed: the key and the text are for the configured address only. */
 export function createOpenAiProvider({ url, apiKey }: ProviderSettings, limits: ReplyLimits): EmbeddingProvider {
   const { timeoutSeconds, replyBytesMax } = limits;
   const headers = {
@@ -51,7 +51,7 @@ export function createOpenAiProvider({ url, apiKey }: ProviderSettings, limits: 
     ...(apiKey === undefined ? {} : { authorization: `Bearer ${apiKey}` }),
   };
   return async ({ model, text, dimensions }, closed) => {
-    // Not `AbortSignal.timeout`: inside of `AbortSignal.any`, Node 20 may discard it before it fires.
+    // Not `AbortSignal.timeout`: inside `AbortSignal.any`, Node 20 may discard it before it fires.
     const late = new AbortController();
     const timer = setTimeout(() => late.abort(), timeoutSeconds * 1000);
     try {
@@ -88,7 +88,7 @@ async function requireSuccess(response: Response): Promise<void> {
 
 const RETRY_SECONDS_MAX = 60;
 
-/** Dates are not read. */
+/** Does not support dates. */
 function readRetryAfter(text: string | null): number | undefined {
   if (text === null || !/^\d{1,6}$/.test(text)) return undefined;
   return Math.min(Math.max(Number(text), 1), RETRY_SECONDS_MAX);

@@ -9,7 +9,7 @@ import type { EmbeddingProvider, EmbeddingRequest } from './embedding-provider.t
 
 interface EmbeddingsParts {
   readonly provider: EmbeddingProvider;
-  /** That callers may have texts embedded with. */
+  /** The models that callers may use. */
   readonly models: readonly string[];
   readonly limits: EmbeddingLimits;
   readonly telemetry: Telemetry;
@@ -17,14 +17,14 @@ interface EmbeddingsParts {
 
 interface Waiting {
   readonly caller: string;
-  /** Aborted when the caller leaves. */
+  /** Fires when the caller disconnects. */
   readonly signal: AbortSignal;
 }
 
 /** Memory for the key and the entry of a vector. */
 const ENTRY_BYTES = 256;
 
-/** Vectors of texts, from the provider or the cache. Equal texts that are wanted at once share a call. */
+/** Vectors of texts, from the provider or the cache. Concurrent requests for the same text share a call. */
 export class Embeddings {
   readonly models: readonly string[];
   readonly #parts: EmbeddingsParts;
@@ -43,7 +43,7 @@ export class Embeddings {
     this.#cache = new LRUCache({ maxSize: cacheBytes, sizeCalculation });
   }
 
-  /** For a caller who may use the result; the model is one of `models`. */
+  /** For a caller who may use the result; the model must be one of `models`. */
   async embed(request: EmbeddingRequest, { caller, signal }: Waiting): Promise<readonly number[]> {
     const key = hash('sha256', JSON.stringify([request.model, request.text, request.dimensions]), 'base64url');
     const cached = this.#cache?.get(key);
@@ -66,7 +66,7 @@ export class Embeddings {
     this.#closed.abort();
   }
 
-  /** Goes on when the caller leaves: others may wait for it, and the vector is kept. */
+  /** Continues if the caller disconnects: others may wait for it, and the vector is cached. */
   #start(key: string, request: EmbeddingRequest, caller: string): Promise<Float32Array> {
     this.#requireCapacity(caller);
     this.#callsOf.add(caller, 1);
@@ -100,7 +100,7 @@ export class Embeddings {
     }
   }
 
-  /** That of the caller first: one that has its share must not be told that the server is busy. */
+  /** Checks the caller's share first: a caller that has used it up must not be told that the server is busy. */
   #requireCapacity(caller: string): void {
     const { callsMax, callsPerCallerMax } = this.#parts.limits;
     const own = this.#callsOf.of(caller);
@@ -128,11 +128,11 @@ function busy(message: string): ServiceError {
   return new ServiceError('ServiceUnavailable', message, { hint: 'Send fewer at once.', retryAfterSeconds: 1 });
 }
 
-/** Statuses with which a provider refuses the text itself. */
+/** Statuses by which a provider refuses the text itself. */
 const TEXT_STATUSES: ReadonlySet<number | undefined> = new Set([400, 413, 422]);
 const OVERLOADED = 429;
 const RETRY_SECONDS = 5;
-/** Until an operator has changed a setting, here or there. */
+/** Until an operator has changed a setting, here or at the provider. */
 const MISCONFIGURED_SECONDS = 30;
 
 function toRefusal({ kind, status, message, retryAfterSeconds }: ProviderFailure, model: string): ServiceError {
