@@ -38,7 +38,9 @@ export class ServiceError extends Error {
   }
 }
 
-/** Another node writes to the table. The call that throws this changed nothing; a commit before it is for the new owner to decide. */
+/**
+ * Another node writes to the table. The call that throws this changed nothing; earlier commits are up to the new owner.
+ */
 export class NotOwner extends ServiceError {
   constructor(message = 'Another node now owns the table.') {
     super('ConcurrentModification', message, {
@@ -102,7 +104,7 @@ export const ERROR_KINDS = {
 export type ErrorName = keyof typeof ERROR_KINDS;
 export type ErrorStatus = (typeof ERROR_KINDS)[ErrorName]['status'];
 
-/** `type` and `title` follow the HTTP status alone, in the words of the contract where it has some. */
+/** `type` and `title` depend only on the HTTP status; they use the wording of the contract where it has any. */
 export const STATUS_TEXTS: Readonly<Record<ErrorStatus, { readonly type: string; readonly title: string }>> = {
   400: { type: '/errors/bad-request', title: 'Malformed request' },
   401: { type: '/errors/unauthorized-request', title: 'No valid authentication credentials for the operation' },
@@ -120,7 +122,7 @@ export const STATUS_TEXTS: Readonly<Record<ErrorStatus, { readonly type: string;
   503: { type: '/errors/service-unavailable', title: 'Slow down' },
 };
 
-/** Another node has a copy of this node's data folder; or it is the process before this one, at another address. */
+/** Another node has a copy of this node's data folder; or it is the previous process, at another address. */
 export class CopiedFolder extends ServiceError {
   constructor(where: string) {
     super('ServiceUnavailable', `Another node has the same node.id in its data folder: ${where}.`, {
