@@ -15,7 +15,7 @@ interface SizeQuotasParts {
   readonly catalog: Pick<Catalog, 'quotas' | 'sizes' | 'tables'>;
   readonly engine: Pick<Engine, 'versions'>;
   readonly telemetry: Telemetry;
-  /** Longest wait for the sizes of tables that are not known yet. */
+  /** The longest wait for table sizes that are not known yet. */
   readonly measureSeconds: number;
 }
 
@@ -25,7 +25,7 @@ export interface SizedRequest {
   readonly database?: Pick<Database, 'id' | 'quota'> | undefined;
   /** The table that it changes. */
   readonly table?: TableRecord | undefined;
-  /** Of the table that it creates or replaces. */
+  /** The path of the table that it creates or replaces. */
   readonly path?: TablePath | undefined;
   /** On the clock of `performance.now`. */
   readonly arrivedAt: number;
@@ -36,7 +36,7 @@ type DatabaseRequest = SizedRequest & { readonly database: NonNullable<SizedRequ
 /** What it may replace at its path: the data of the table, which keeps its creator, or the table itself. */
 export type Replacement = 'data' | 'table' | undefined;
 
-/** Whose quota it is: of the database, or of the key or client that created the table. */
+/** The subject of a quota: the database, or the key or client that created the table. */
 interface Subject {
   readonly id: string;
   readonly kind: 'database' | 'caller' | 'creator';
@@ -47,24 +47,24 @@ type Sizes = Readonly<Record<SizeLimit, number>>;
 
 const NONE: Sizes = { bytes: 0, rows: 0, tables: 0 };
 
-/** A running request whose table counts for a size quota. */
+/** A running request whose table counts towards a size quota. */
 export interface SizedWrite {
-  /** Refuses what a quota does not allow, before anything is committed; otherwise reserves it until the end. */
+  /** Refuses what a quota does not allow, before anything is committed; otherwise reserves it until `end`. */
   readonly admit: (growth: Growth) => Promise<void>;
-  /** Measures the table, also after a failure. Never fails itself: the commit may have been made. */
+  /** Measures the table, even after a failure. Never fails, because the commit may have been made. */
   end(): Promise<void>;
 }
 
 /**
- * Quotas of bytes, rows and tables. The catalog has the size of each table that counts for one, measured after each write
- * to it, and a check is one sum over them. Writes that are running on this node are reserved in memory, so those of one
- * node cannot exceed a quota together; nodes do not know of each other's running writes.
+ * Quotas of bytes, rows and tables. The catalog stores the size of each table that counts towards one, measured after
+ * each write, and a check is one sum over these. Running writes of this node are reserved in memory, so that together
+ * they cannot exceed a quota; nodes do not know about each other's running writes.
  */
 export class SizeQuotas {
   readonly #parts: SizeQuotasParts;
   readonly #reserved = new Map<string, Sizes>();
   readonly #measuring = new Map<string, Promise<void>>();
-  /** Of each table. */
+  /** By table. */
   readonly #measurements = new SerialRuns();
   #checks: Promise<unknown> = Promise.resolve();
 
@@ -72,12 +72,12 @@ export class SizeQuotas {
     this.#parts = parts;
   }
 
-  /** `undefined` when no size quota applies; without a wait when that is known at once. Refuses one table too many. */
+  /** `undefined` if no size quota applies, without a promise if that is known at once. Refuses one table too many. */
   begin(request: SizedRequest, replaces: Replacement): Promise<SizedWrite | undefined> | undefined {
     const { caller, database, table, path } = request;
     if (database === undefined) return undefined;
     if (!limitsSize(database.quota) && !limitsSize(caller.quota)) {
-      // What is left is the quota of another creator, who may also have declared the table that is created now.
+      // The rest is the quota of another creator, who may also have declared the table that is created now.
       const isCallers = path === undefined ? !hasOtherCreator(table, caller.id) : replaces === 'table';
       if (isCallers) return undefined;
     }
@@ -89,7 +89,7 @@ export class SizeQuotas {
     const { tables } = this.#parts.catalog;
     const table = path === undefined ? request.table : await tables.find(database.id, path);
     if (table === undefined && path === undefined) return undefined;
-    // It is refused as taken, or left as it is.
+    // The request will be refused because the table exists, or leave it unchanged.
     const isKept = path !== undefined && table !== undefined && table.isDeclared === undefined;
     if (isKept && replaces === undefined) return undefined;
     const former = table && (table.createdBy ?? caller.id);
@@ -113,7 +113,10 @@ export class SizeQuotas {
     return { admit, end: async () => this.#end(database.id, written, reservations) };
   }
 
-  /** Of a database, or of what a caller created. Sizes are current where a size quota keeps them so, else measured now. */
+  /**
+   * The usage of a database, or of the tables that a caller created. Sizes are current if a size quota keeps them so;
+   * otherwise they are measured now.
+   */
   async usage(subject: string, { isKept }: { readonly isKept: boolean }): Promise<Usage> {
     const { sizes } = this.#parts.catalog;
     const usage = await sizes.usage(subject);
@@ -125,7 +128,7 @@ export class SizeQuotas {
     return sizes.usage(subject);
   }
 
-  /** After a commit that no request made, such as a compaction. */
+  /** Call it after a commit that no request made, such as a compaction. */
   async refresh({ id, databaseId, path }: Pick<TableRecord, 'id' | 'databaseId' | 'path'>): Promise<void> {
     const { sizes, tables } = this.#parts.catalog;
     if ((await sizes.find(id)) === undefined) return;
@@ -173,7 +176,7 @@ export class SizeQuotas {
     for (const limit of SIZE_LIMITS) {
       const most = quota[limit];
       const used = usage[limit] + reserved[limit];
-      // What makes a table smaller is always allowed.
+      // Writes that shrink a table are always allowed.
       if (most === undefined || net[limit] === 0 || used + net[limit] <= most) continue;
       this.#parts.telemetry.emit({ kind: 'quota-exceeded', quota: limit, subject: kind });
       throw exceeded(kind, limit, { most, used, added: net[limit] });
@@ -209,7 +212,7 @@ export class SizeQuotas {
     }
   }
 
-  /** The latest version in the storage: the one that the request found may be older than what it has written. */
+  /** The latest version in the storage: the version that the request found may be older than the one that it wrote. */
   async #measure({ id, location }: TableSummary, onStored?: () => void): Promise<void> {
     const { catalog, engine } = this.#parts;
     await this.#measurements.run(id, async () => {
@@ -221,7 +224,7 @@ export class SizeQuotas {
     });
   }
 
-  /** One pass at a time for each subject; a pass goes on when the wait for it has ended. */
+  /** One pass at a time for each subject; a pass continues even when its wait has ended. */
   async #measureAll(subject: string, unmeasuredOnly: boolean): Promise<void> {
     const running = this.#measuring.get(subject);
     if (running !== undefined) return running;
@@ -246,7 +249,7 @@ export class SizeQuotas {
     }
   }
 
-  /** Checks see sums and reservations that belong together. */
+  /** Runs checks one at a time, so that sums and reservations are consistent. */
   async #exclusive<Value>(work: () => Promise<Value>): Promise<Value> {
     const result = this.#checks.then(work);
     this.#checks = result.catch(() => {});
