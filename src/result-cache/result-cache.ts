@@ -12,8 +12,8 @@ export interface CachedResult {
 const ENTRY_BYTES = 512;
 
 /**
- * Results of queries. A version of a table never changes, so the result of a query on the same contents stays right for
- * ever: entries are never invalidated, they only become unreachable. The least recently used leave first.
+ * Results of queries. A version of a table never changes, so a result for the same contents stays valid forever:
+ * entries are never invalidated, they only become unreachable. The least recently used are evicted first.
  */
 export class ResultCache {
   readonly #entries: LRUCache<string, CachedResult> | undefined;
@@ -62,11 +62,11 @@ export class ResultCache {
     this.#bypassed += 1;
   }
 
-  /** False for a result that is too large. */
+  /** False if the result is too large. */
   add(key: string, result: CachedResult): boolean {
     const { bytes } = result;
     if (this.#entries === undefined || bytes.length > this.entryBytesMax) return false;
-    // A copy: a small buffer is a part of a larger one, and one of the engine takes more memory than it is long.
+    // A copy: a small buffer is a slice of a larger one, and the engine's buffers take more memory than their length.
     this.#entries.set(key, { ...result, bytes: new Uint8Array(bytes) });
     return true;
   }
