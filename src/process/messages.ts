@@ -5,7 +5,7 @@ import type { TelemetryEvent } from '../telemetry/events.ts';
 export type ToWorker =
   /** `workerRestarts`: how many workers were replaced before this one. */
   | { readonly kind: 'start'; readonly config: Config; readonly workerRestarts: number }
-  /** The socket itself travels beside the message. */
+  /** The socket itself is sent with the message. */
   | { readonly kind: 'socket'; readonly id: number }
   | { readonly kind: 'drain' };
 

@@ -23,10 +23,13 @@ interface SupervisorOptions {
   readonly onListening: (address: Address, ready: AppReady) => void;
 }
 
-/** Holds the port and keeps a worker behind it, until a signal ends both. Resolves to the exit code of the process. */
+/**
+ * Holds the port and keeps a worker running behind it, until a signal ends both. Resolves to the exit code of the
+ * process.
+ */
 export async function runSupervisor(options: SupervisorOptions): Promise<number> {
   const { config, telemetry } = options;
-  // Connections are not read here: the first byte is for the worker.
+  // Connections are not read here: the worker reads from the first byte.
   const server = createServer({ pauseOnConnect: true, noDelay: true });
   const error = await new Promise<NodeJS.ErrnoException | undefined>((resolve) => {
     server.once('error', resolve);
@@ -112,14 +115,14 @@ class Supervisor {
     try {
       this.#worker = startWorker({
         workerFile,
-        // The worker does not listen; it must know which port 0 became.
+        // The worker does not listen, but it must know the actual port if the setting is 0.
         config: { ...config, port: this.#address.port },
         workerRestarts: this.#restarts,
         onMessage: (message) => this.#receive(message),
         onEnd: (end) => this.#onWorkerEnd(end),
       });
     } catch {
-      // Without memory or processes the machine cannot fork now, but perhaps later.
+      // Out of memory or process slots: forking may succeed later.
       this.#onWorkerEnd({ pid: 0, exitCode: undefined, signal: undefined });
     }
   }
@@ -181,7 +184,7 @@ class Supervisor {
     else this.#restart(end);
   }
 
-  /** A first start that exits by itself would do so again; one that was killed may succeed. */
+  /** A first worker that exits by itself would do so again; one that was killed may succeed next time. */
   #giveUp(exitCode: number): void {
     if (exitCode !== EXIT_START_FAILED) {
       const reasons = [`The worker ended with code ${exitCode} before it was ready.`];
@@ -212,7 +215,7 @@ class Supervisor {
       return;
     }
     this.#worker.drain();
-    // The worker ends its drain itself; it is killed only when it does not.
+    // The worker ends its own drain; it is killed only if it does not.
     this.#killTimer = setTimeout(() => this.#worker?.kill(), (seconds + SHUTDOWN_GRACE_SECONDS) * 1000);
   }
 

@@ -15,8 +15,8 @@ interface Waiting {
 }
 
 /**
- * Connections that no worker has taken yet. They stay open here until a worker confirms that it has them: those sent to a
- * worker that died go to the next one.
+ * Connections that no worker has taken yet. They stay open here until a worker confirms that it has them: those sent to
+ * a worker that died are sent to the next one.
  */
 export class WaitingSockets {
   readonly #options: WaitingSocketsOptions;
@@ -29,9 +29,9 @@ export class WaitingSockets {
     this.#refused = sumEverySecond(options.onRefused);
   }
 
-  /** Closes the socket when too many wait, and later when it has waited too long. */
+  /** Closes the socket if too many wait, or once it has waited too long. */
   add(socket: Socket): void {
-    // The worker that reads a broken connection notices; here its error is ignored.
+    // The worker that reads a broken connection will notice; here the error is ignored.
     socket.on('error', () => {});
     if (this.#waiting.size >= this.#options.socketsMax) {
       this.#refuse(socket);
@@ -54,7 +54,7 @@ export class WaitingSockets {
     }
   }
 
-  /** The worker has the connection: only this process's copy is closed. */
+  /** The worker has the connection, so only this process's copy is closed. */
   release(id: number): void {
     const waiting = this.#waiting.get(id);
     if (waiting === undefined) return;
@@ -63,7 +63,7 @@ export class WaitingSockets {
     waiting.socket.destroy();
   }
 
-  /** The worker died: what it had not taken is given to the next. */
+  /** The worker died: connections that it had not taken go to the next one. */
   takeBack(): void {
     for (const waiting of this.#waiting.values()) waiting.isGiven = false;
   }

@@ -3,8 +3,8 @@ export type Watchdog = ReturnType<typeof startWatchdog>;
 const CHECKS = 8;
 
 /**
- * Counts checks without a message instead of reading a clock: when this process itself was paused, by a debugger or a
- * suspended machine, only one check has passed, and the messages that arrived meanwhile are still read. `onSilent` is
+ * Counts checks without a message instead of reading a clock: if this process itself was paused, by a debugger or a
+ * suspended machine, only one check has passed, and messages that arrived meanwhile are still read. `onSilent` is
  * called once.
  */
 export function startWatchdog(seconds: number, onSilent: () => void) {

@@ -21,12 +21,12 @@ export type WorkerProcess = ReturnType<typeof startWorker>;
 const FLAGS: readonly string[] = [
   // Native packages read a report to detect the C library; its network part would query name servers.
   '--report-exclude-network',
-  // Results of the engine count as part of the heap, which is small: without this, V8 collects all of it, 15 times a second,
-  // while a large table is read.
+  // Results of the engine count towards the heap, which is small: without this flag, V8 runs a full collection 15 times
+  // a second while a large table is read.
   '--initial-old-space-size=128',
 ];
 
-/** Those of the operator come last, and so count. */
+/** The operator's flags come last, so they take precedence. */
 export function toWorkerFlags(flags: readonly string[]): string[] {
   return [...FLAGS, ...flags];
 }
@@ -45,14 +45,14 @@ export function startWorker({ workerFile, config, workerRestarts, onMessage, onE
     onEnd({ pid, exitCode: exitCode ?? undefined, signal: signal ?? undefined });
   };
   const send = (message: ToWorker, socket?: Socket): void => {
-    // A message to a worker that has just died fails; its end is reported separately.
+    // Sending to a worker that has just died fails; its end is reported separately.
     child.send(message, socket, { keepOpen: true }, () => {});
   };
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Only runWorker writes to this channel.
   child.on('message', (message) => onMessage(message as FromWorker));
   // 'exit' may precede the last messages of the channel; 'close' does not.
   child.once('close', end);
-  // One that could not be started has no channel, and may report both.
+  // A worker that could not be started has no channel, and may emit both events.
   child.on('error', () => {
     if (child.pid === undefined) end();
   });
@@ -66,10 +66,11 @@ export function startWorker({ workerFile, config, workerRestarts, onMessage, onE
 }
 
 /**
- * For glibc's allocator, which reads them at the start of a process. By default it returns large blocks to the kernel soon,
- * which then clears the pages of each scan again: a fifth of the cost of a search in 10,000 vectors. Here, blocks of up to
- * 32 MiB come from the process's own memory, and each arena keeps up to 128 MiB. Two arenas per processor in place of eight:
- * 200 concurrent uploads take 1.4 instead of 1.6 GiB; with fewer, searches of small tables are a tenth slower.
+ * Environment variables of glibc's allocator, which reads them when a process starts. By default it soon returns large
+ * blocks to the kernel, which then clears their pages again for each scan: a fifth of the cost of a search in 10,000
+ * vectors. With these values, blocks of up to 32 MiB come from the process's own memory, and each arena keeps up to 128
+ * MiB. Two arenas per processor instead of eight: 200 concurrent uploads take 1.4 instead of 1.6 GiB; with fewer
+ * arenas, searches of small tables are a tenth slower.
  */
 const ALLOCATOR = {
   MALLOC_MMAP_THRESHOLD_: String(32 * 2 ** 20),

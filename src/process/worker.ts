@@ -8,7 +8,7 @@ import type { FromWorker, ToWorker } from './messages.ts';
 
 const PROBES_PER_WATCH = 4;
 
-/** The main function of the worker process: serves until the supervisor asks it to drain, or is gone. */
+/** The main function of the worker process: serves until the supervisor asks it to drain, or has exited. */
 export function runWorker(startApp: (config: Config, outside: Outside) => Promise<App>): void {
   let app: App | undefined;
   let probeTimer: NodeJS.Timeout | undefined;
@@ -39,9 +39,9 @@ export function runWorker(startApp: (config: Config, outside: Outside) => Promis
         void start(freezeDeep(message.config), message.workerRestarts);
         break;
       case 'socket':
-        // Confirmed before the first byte is read: after that, the connection cannot be given to another worker.
+        // Confirmed before the first byte is read: afterwards, the connection cannot be given to another worker.
         send({ kind: 'taken', id: message.id });
-        // A connection that broke meanwhile arrives as undefined.
+        // A connection that closed meanwhile arrives as undefined.
         if (socket instanceof Socket) app?.accept(socket);
         break;
       case 'drain':
@@ -60,7 +60,7 @@ export function runWorker(startApp: (config: Config, outside: Outside) => Promis
   for (const signal of ['SIGINT', 'SIGTERM'] as const) process.on(signal, () => {});
 }
 
-/** One probe at a time: a slow one is not followed by another. */
+/** Runs one probe at a time. */
 function createProbe(app: App): () => Promise<void> {
   let isProbing = false;
   return async () => {
