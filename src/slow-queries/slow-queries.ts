@@ -19,17 +19,17 @@ export interface EndedQuery {
   readonly caller: string;
   readonly milliseconds: number;
   readonly shape: QueryShape;
-  /** What to run once more for the analysis; `undefined` for a query that failed or has no plan. */
+  /** What to run again for the analysis; `undefined` for a query that failed or has no plan. */
   readonly rerun: { readonly state: TableState; readonly query: Query } | undefined;
 }
 
 export interface SlowQuery extends Omit<EndedQuery, 'rerun'> {
-  /** Grows with each. */
+  /** Grows with each query. */
   readonly id: number;
   readonly endedAt: number;
-  /** `skipped`: too many analyses, or this one failed. */
+  /** `skipped`: there were too many analyses, or this one failed. */
   readonly analysisState: 'running' | 'done' | 'skipped';
-  /** Without anything that the caller wrote: as a tree, and as lines. */
+  /** As a tree and as lines, without any text of the caller. */
   readonly analysis: { readonly plan: PlanStep; readonly lines: readonly string[] } | undefined;
 }
 
@@ -44,8 +44,8 @@ export interface SlowQueriesParts {
 const MINUTE_MILLISECONDS = 60_000;
 
 /**
- * Remembers the slow queries. Each is run once more in the background for its analysis, one at a time and a few a minute:
- * queries that are slow under load must not add to the load.
+ * Keeps slow queries. Each is run again in the background for its analysis, one at a time and a few per minute: queries
+ * that are slow under load must not add to the load.
  */
 export class SlowQueries {
   readonly #parts: SlowQueriesParts;
@@ -108,7 +108,7 @@ export class SlowQueries {
       const plan = redactPlan(root);
       this.#end(id, { analysisState: 'done', analysis: { plan, lines: toPlanLines(plan) } });
     } catch {
-      // The table may be gone, or the service too busy; the caller has its reply already.
+      // The table may be gone, or the service too busy; the caller already has its reply.
       this.#end(id, { analysisState: 'skipped', analysis: undefined });
     } finally {
       this.#running = undefined;
@@ -129,7 +129,7 @@ export class SlowQueries {
 const STEPS_MAX = 100;
 const LINE_CHARACTERS_MAX = 500;
 
-/** Steps whose details hold settings of the search and names of columns; those of all others may quote the caller. */
+/** Steps whose details contain only search settings and column names; those of all others may quote the caller. */
 const STEPS_WITH_SAFE_DETAILS: ReadonlySet<string> = new Set([
   'ANNSubIndex',
   'ANNIvfPartition',
@@ -141,7 +141,7 @@ const STEPS_WITH_SAFE_DETAILS: ReadonlySet<string> = new Set([
   'Take',
 ]);
 
-/** The first steps of a plan and what they cost, without anything that the caller wrote. */
+/** The first steps of a plan and their costs, without any text of the caller. */
 function redactPlan(root: PlanStep): PlanStep {
   let stepsLeft = STEPS_MAX;
   const redact = ({ operator, details, metrics, children }: PlanStep): PlanStep => {
