@@ -8,12 +8,12 @@ export type EventKind = keyof Events;
 
 export type EventOf<Kind extends EventKind> = { readonly kind: Kind } & Readonly<Events[Kind]>;
 
-/** A finished request, also where no route matched. */
+/** A finished request, including those that matched no route. */
 export type RequestFinished = EventOf<'request-finished'>;
 
 /**
- * Everything observable; log, metrics and traces read it. The fields are safe to print: no credential, body, header or
- * query. A cause is for the log alone. Milliseconds are durations.
+ * All events, which log, metrics and traces consume. The fields are safe to print: no credentials, bodies, headers or
+ * queries. A cause is for the log only. Milliseconds are durations.
  */
 interface Events {
   'config-loaded': { settingsGiven: number; data: string; root: string };
@@ -23,7 +23,7 @@ interface Events {
   /** `engine` is the release of the storage engine. */
   'worker-started': { pid: number; milliseconds: number; engine: string };
   'worker-stopped': { pid: number };
-  /** No `restartMilliseconds` during shutdown: the worker is not replaced. */
+  /** `restartMilliseconds` is absent during shutdown, when the worker is not replaced. */
   'worker-died': {
     pid: number;
     exitCode: number | undefined;
@@ -32,14 +32,14 @@ interface Events {
   };
   'worker-stalled': { pid: number; seconds: number };
   'recovery-done': { swept: number; adopted: number; milliseconds: number };
-  /** The configured administrator key was revoked, and is refused. */
+  /** The configured administrator key was revoked, so it is refused. */
   'admin-key-revoked': object;
   'key-set-fetched': { issuer: string; keys: number; milliseconds: number };
   'key-set-failed': { issuer: string; cause: unknown };
   'unknown-fields-ignored': { operation: string; names: readonly string[] };
-  /** What `principal` names was changed by `caller`: a key, a client, its grants, a quota, a signing key or a database. */
+  /** `caller` changed what `principal` names: a key, a client, its grants, a quota, a signing key or a database. */
   'access-changed': { caller: string; action: string; principal: string };
-  /** A request was refused because of a quota: of its caller, of its database, or of the creator of the table. */
+  /** A request was refused because of a quota: of its caller, its database, or the creator of the table. */
   'quota-exceeded': {
     quota: 'requests_per_second' | 'concurrent_reads' | 'concurrent_writes' | 'bytes' | 'rows' | 'tables';
     subject: 'caller' | 'database' | 'creator';
@@ -54,30 +54,35 @@ interface Events {
     expiresAt: string;
   };
   'connections-refused': { count: number };
-  /** The newest version of a table could not be read after a crash: it was moved aside, and the one before is served. */
+  /**
+   * The newest version of a table could not be read after a crash: it was moved aside, and the previous one is served.
+   */
   'manifest-quarantined': { directory: string; branch: string | undefined; version: number };
   'background-failed': { task: string; cause: unknown };
-  /** Earlier writes could not be recovered at start. Reads are served; the recovery is tried again. */
+  /** Earlier writes could not be recovered at start. Reads are served; the recovery is retried. */
   'writes-paused': { retryMilliseconds: number; cause: unknown };
   'writes-resumed': { milliseconds: number };
   /** A heartbeat of this node did not reach the catalog. */
   'heartbeat-failed': { cause: unknown };
   /** This node was silent for longer than its lease: other nodes may have taken over its tables. */
   'node-lapsed': { silentSeconds: number };
-  /** This node writes the table now. `hasPending`: the former holder left writes whose outcome is found out first. */
+  /** This node now writes the table. `hasPending`: the previous holder left writes that must be resolved first. */
   'table-taken-over': { tableId: string; epoch: number; formerHolder: string; hasPending: boolean };
   /** Another node has taken over a table that this one was writing. */
   'lease-lost': { tableId: string; epoch: number };
-  /** Of a delivery to the receiver of a webhook. `status` is what it answered, if it did. */
+  /** A delivery to a webhook's receiver. `status` is that of its reply, if any. */
   'webhook-attempted': {
     webhookId: string;
     outcome: 'delivered' | 'failed';
     status: number | undefined;
     milliseconds: number;
   };
-  /** It failed for longer than webhooks.disableSeconds, or its creator may no longer manage what it is about. */
+  /**
+   * Deliveries failed for longer than webhooks.disableSeconds, or the creator may no longer manage the webhook's
+   * target.
+   */
   'webhook-disabled': { webhookId: string; failures: number };
-  /** Of a call to the embedding provider. `status` is what it answered, if it did. */
+  /** A call to the embedding provider. `status` is that of its reply, if any. */
   'embedding-fetched': { model: string; milliseconds: number };
   'embedding-failed': {
     model: string;
@@ -100,7 +105,7 @@ interface Events {
     /** How long writers of the table had to wait. */
     laneMilliseconds: number;
   };
-  /** How well searches without parameters find the exact neighbours; `recalls` in the order of `TUNED_SHARES`. */
+  /** The recall of searches without parameters; `recalls` in the order of `TUNED_SHARES`. */
   'index-tuned': {
     table: string;
     index: string;
@@ -109,11 +114,11 @@ interface Events {
     recalls: readonly number[];
     milliseconds: number;
   };
-  /** `milliseconds` includes the wait in the queue, here and for an interrupted job. */
+  /** `milliseconds` includes the wait in the queue, also for an interrupted job. */
   'job-ended': { jobId: string; job: string; outcome: string; milliseconds: number };
-  /** The server was stopped before the job had ended; it committed nothing. */
+  /** The server stopped before the job had ended; the job committed nothing. */
   'job-interrupted': { jobId: string; job: string; table: string; phase: string; milliseconds: number };
-  /** `query` has neither vectors nor literals. */
+  /** `query` contains neither vectors nor literals. */
   'slow-query': {
     requestId: string;
     operation: string;
@@ -134,14 +139,14 @@ interface Events {
     errorKind: ErrorName | undefined;
     cause: unknown;
   };
-  /** Equal requests that were refused under overload, in one sum. */
+  /** Identical requests that were refused under overload, as one sum. */
   'requests-refused': RequestFields & { operation: string; caller: string; errorKind: ErrorName; count: number };
 }
 
 interface RequestFields {
   method: string;
   dialect: 'lance' | 'lancedb';
-  /** The pattern of the path, not the address, which may contain what must not be logged. */
+  /** The pattern of the path, not the address, which may contain sensitive data. */
   route: string | undefined;
   status: number;
   bytesIn: number;

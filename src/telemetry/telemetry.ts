@@ -10,7 +10,7 @@ export interface Telemetry {
 
 export interface TelemetryOptions extends LogWriterOptions {
   readonly level: LogLevel;
-  /** Readers of the events beside the log. */
+  /** Consumers of the events, in addition to the log. */
   readonly readers?: readonly EventReader[];
 }
 
@@ -26,7 +26,7 @@ export function createTelemetry(options: TelemetryOptions): Telemetry {
   };
 }
 
-/** As the OTEL_ variables ask for; the SDK is loaded only when they name an endpoint. */
+/** Configured by the OTEL_ variables; the SDK is loaded only if they name an endpoint. */
 export async function openOpenTelemetry(options: OpenTelemetryOptions) {
   const settings = readOtelVariables(options.variables);
   if (settings === undefined) return undefined;
@@ -36,7 +36,7 @@ export async function openOpenTelemetry(options: OpenTelemetryOptions) {
 
 const REPORT_MILLISECONDS = 1000;
 
-/** Counts what may happen very often, and reports the sum at most once a second. */
+/** Counts frequent occurrences, and reports the sum at most once a second. */
 export function sumEverySecond(report: (count: number) => void): { add(): void; stop(): void } {
   let count = 0;
   let timer: NodeJS.Timeout | undefined;

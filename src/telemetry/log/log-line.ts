@@ -9,7 +9,7 @@ export interface LogStream {
   readonly isTTY?: boolean;
 }
 
-/** An event as the log shows it. `details` are whole lines: reasons, stacks. */
+/** An event in log form. `details` are whole lines, such as reasons and stack traces. */
 interface LogLine {
   readonly level: LogLevel;
   readonly event: EventKind;
@@ -17,7 +17,7 @@ interface LogLine {
   readonly details: readonly string[];
 }
 
-/** Others are `info`. */
+/** All others are `info`. */
 const LEVELS: Readonly<Partial<Record<EventKind, LogLevel>>> = {
   'start-failed': 'error',
   'background-failed': 'error',
@@ -60,7 +60,7 @@ export function toLogLine(event: TelemetryEvent): LogLine {
 
 /** Shown as details, or not at all. */
 const NOT_FIELDS: ReadonlySet<string> = new Set(['kind', 'cause', 'plan']);
-/** Some fields hold names that callers chose. */
+/** Bounded, because some fields contain names that callers chose. */
 const FIELD_CHARACTERS_MAX = 1024;
 
 function fieldsOf(event: TelemetryEvent): LogLine['fields'] {
@@ -97,7 +97,7 @@ function detailsOf(event: TelemetryEvent): readonly string[] {
 const CAUSES_MAX = 5;
 const STACK_CHARACTERS_MAX = 8192;
 
-/** The stacks of a chain of errors, the outermost first. Bounded, because engine errors can contain whole plans. */
+/** The stack traces of a chain of errors, outermost first. Bounded, because engine errors can contain whole plans. */
 function describeCause(cause: unknown): readonly string[] {
   const details: string[] = [];
   let current = cause;
@@ -116,7 +116,7 @@ function describe(cause: unknown): string {
 }
 
 export interface LogWriterOptions {
-  /** `auto` is text on a terminal, else JSON. */
+  /** `auto` means text on a terminal, otherwise JSON. */
   readonly format: 'auto' | 'json' | 'text';
   readonly stream: LogStream;
   /** Milliseconds since 1970. */
@@ -129,7 +129,7 @@ export function createLogWriter({ format, stream, clock }: LogWriterOptions): (l
   return (line) => void stream.write(formatLine(line, new Date(clock()).toISOString()));
 }
 
-/** One JSON object a line: `level`, `time` in ISO 8601, `event`, then the fields of the event. */
+/** One JSON object per line: `level`, `time` in ISO 8601, `event`, then the fields of the event. */
 function formatJson({ level, event, fields, details }: LogLine, time: string): string {
   const shown = details.length === 0 ? undefined : details;
   return `${JSON.stringify({ level, time, event, ...fields, details: shown })}\n`;
@@ -143,7 +143,7 @@ function formatText(line: LogLine, time: string): string {
   return `${[head, ...fields].join('  ')}\n${details.join('')}`;
 }
 
-/** Quoted unless it is one plain word: a caller must not be able to forge lines or fields. */
+/** Quoted unless it is a single plain word, so that callers cannot forge lines or fields. */
 function formatValue(value: string): string {
   return /^[\w.:/@{}$+~*-]+$/.test(value) ? value : escapeInvisible(JSON.stringify(value));
 }

@@ -2,8 +2,8 @@ import { fstatSync, writeSync } from 'node:fs';
 import type { LogStream } from './log-line.ts';
 
 /**
- * The log goes to stderr. A file on a full disk loses lines until there is space again; node's own stream would end for good
- * at the first failed write, and the process with it.
+ * The log goes to stderr. On a full disk, a log file loses lines until there is space again; Node's own stream would
+ * fail permanently at the first failed write, and end the process.
  */
 export function openLogOutput(stderr: LogStream & { readonly fd: number }): LogStream {
   if (!isFile(stderr.fd)) return stderr;
@@ -27,7 +27,7 @@ function isFile(descriptor: number): boolean {
 }
 
 const BATCH_MILLISECONDS = 20;
-/** What a pipe takes in one piece: of more, lines would be torn by those that another process writes to the same pipe. */
+/** The size that a pipe writes atomically: longer writes could be interleaved with those of another process. */
 const BATCH_BYTES_MAX = 4096;
 
 /** Batches lines: under overload, one system call per line costs more than the rest of a refusal. */
@@ -58,7 +58,7 @@ export function batchLines(stream: LogStream) {
       else timer ??= setTimeout(flush, BATCH_MILLISECONDS).unref();
       return true;
     },
-    /** From then on each line is written at once. */
+    /** Afterwards each line is written at once. */
     close(): void {
       isClosed = true;
       flush();

@@ -2,9 +2,9 @@ import type { TelemetryEvent } from '../events.ts';
 import { HISTOGRAMS } from './metric-rows.ts';
 import type { Readings } from './metric-rows.ts';
 
-/** The figures of one interval; quantiles are absent when no request ended in it. */
+/** The figures of one interval; quantiles are absent if no request ended in it. */
 export interface ActivityPoint {
-  /** Its end, in milliseconds since 1970. */
+  /** The end of the interval, in milliseconds since 1970. */
   readonly at: number;
   readonly succeeded_per_second: number;
   readonly refused_per_second: number;
@@ -29,13 +29,13 @@ type Gauges = Pick<
 const EVERY_SECONDS = 10;
 const BOUNDS = HISTOGRAMS.requestSeconds.buckets;
 
-/** The last minutes of the metrics in memory, for charts that have to start somewhere. */
+/** The metrics of the last minutes in memory, so that charts do not start empty. */
 export class ActivityHistory {
   readonly #pointsMax: number;
   readonly #points: ActivityPoint[] = [];
-  /** Since the last point, by the first digit of the status. */
+  /** Requests since the last point, by the first digit of the status. */
   readonly #requests = zeros(6);
-  /** Since the last point, by the first bound that is not below; the last entry has no bound. */
+  /** Requests since the last point, by bucket; the last bucket has no upper bound. */
   readonly #durations = zeros(BOUNDS.length + 1);
 
   constructor(pointsMax: number) {
@@ -51,7 +51,7 @@ export class ActivityHistory {
     add(this.#durations, bucket < 0 ? BOUNDS.length : bucket, 1);
   }
 
-  /** Takes a point every ten seconds, until it is closed. */
+  /** Takes a point every ten seconds until it is closed. */
   follow(read: () => Gauges, clock: () => number): { close(): void } {
     if (this.#pointsMax === 0) return { close: () => undefined };
     const timer = setInterval(() => this.take(read(), clock()), EVERY_SECONDS * 1000).unref();

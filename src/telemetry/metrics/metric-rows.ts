@@ -1,4 +1,4 @@
-/** The values of labels are closed sets: never names of tables or callers. */
+/** Label values are closed sets: never names of tables or callers. */
 export interface MetricRow {
   readonly type: 'counter' | 'gauge' | 'histogram';
   readonly name: string;
@@ -9,7 +9,7 @@ export interface MetricRow {
 const SECONDS = [0.001, 0.0025, 0.005, 0.01, 0.025, 0.05, 0.1, 0.25, 0.5, 1, 2.5, 5, 10, 30, 60];
 const MEMBERS = [1, 2, 4, 8, 16, 32, 64, 128, 256];
 
-/** Why a write was not forwarded, or its reply not passed on. */
+/** Why a write was not forwarded, or its reply not returned. */
 export const FORWARD_FAILURES = [
   'unreachable',
   'not_owner',
@@ -159,7 +159,7 @@ export const HISTOGRAMS = {
   ),
 };
 
-/** Read when the metrics are; with a label, one value for each of its values. */
+/** Read when the metrics are read; with a label, one value per label value. */
 export const READINGS = {
   build: gauge('tiltyard_build_info', 'Always 1; the label is the running release.', 'release'),
   engine: gauge('tiltyard_engine_info', 'Always 1; the label is the running release of the storage engine.', 'release'),

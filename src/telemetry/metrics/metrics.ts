@@ -6,7 +6,7 @@ import type { ForwardFailure, MetricRow, Readings } from './metric-rows.ts';
 
 export type MetricsText = Awaited<ReturnType<Metrics['read']>>;
 
-/** Reads the events, and what is too frequent to be an event. */
+/** Consumes events, and measurements that are too frequent to be events. */
 export class Metrics {
   readonly #registry = new Registry();
   readonly #counters = mapRows(COUNTERS, (row) => new Counter(this.#toOptions(row)));
@@ -19,7 +19,7 @@ export class Metrics {
   );
 
   constructor() {
-    // From 0: Prometheus does not see the first step of a counter that begins at 1, and these are rare.
+    // Initialized to 0: Prometheus does not see the first step of a counter that begins at 1, and these are rare.
     for (const reason of FORWARD_FAILURES) this.#counters.forwardFailures.inc({ reason }, 0);
     for (const pending of ['true', 'false']) this.#counters.takeovers.inc({ pending }, 0);
   }
@@ -104,7 +104,7 @@ export class Metrics {
     this.#histograms.engineSeconds.observe({ call }, milliseconds / 1000);
   }
 
-  /** How many writes shared a commit of the engine. */
+  /** How many writes shared an engine commit. */
   writesCommitted(kind: string, members: number): void {
     this.#histograms.writeBatch.observe({ kind }, members);
     if (kind === 'update') this.#histograms.updateGroup.observe(members);
@@ -119,7 +119,7 @@ export class Metrics {
     this.#histograms.eventLoopDelay.observe(milliseconds / 1000);
   }
 
-  /** In the text format of Prometheus. A reading is the whole value, also of a counter. */
+  /** In the Prometheus text format. A reading is the absolute value, even of a counter. */
   async read(values: Readings): Promise<{ readonly mediaType: string; readonly text: string }> {
     for (const name of Object.keys(READINGS).filter(isReading)) {
       const metric = this.#readings[name];
@@ -163,7 +163,7 @@ function mapRows<Name extends string, Row, Metric>(
 
 const SAMPLE_MILLISECONDS = 100;
 
-/** Measures how late a timer fires: that is how long every request waits for the event loop. */
+/** Measures how late a timer fires, which is how long every request waits for the event loop. */
 export function watchEventLoop(onDelay: (milliseconds: number) => void): { close(): void } {
   let dueAt = performance.now() + SAMPLE_MILLISECONDS;
   const timer = setInterval(() => {

@@ -42,12 +42,12 @@ export function createOpenTelemetry(settings: OtelSettings, options: OpenTelemet
       exportLog?.(event, spans?.currentContext());
       if (event.kind === 'request-finished') spans?.finish(event);
     },
-    /** Where traces are wanted. */
+    /** Present if traces are enabled. */
     tracer: spans,
     engineCalled: (call: string, startedAt: number, endedAt: number) => spans?.addCall(call, startedAt, endedAt),
-    /** Sends what is left. */
+    /** Sends what is still buffered. */
     async close(): Promise<void> {
-      // A collector that is away must not block the shutdown.
+      // An unreachable collector must not block the shutdown.
       await endsWithin(FLUSH_SECONDS, Promise.allSettled([traces?.shutdown(), logs?.shutdown()]));
     },
   };

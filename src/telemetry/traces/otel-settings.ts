@@ -3,7 +3,7 @@ import type { LogLevel } from '../log/log-line.ts';
 export interface OpenTelemetryOptions {
   readonly variables: Variables;
   readonly release: string;
-  /** Lowest level of the exported logs. */
+  /** Lowest level of exported logs. */
   readonly level: LogLevel;
   /** Called at most once a minute. */
   readonly onFault: (fault: string) => void;
@@ -13,7 +13,7 @@ type Variables = Readonly<Record<string, string | undefined>>;
 
 export type OtelSettings = NonNullable<ReturnType<typeof readOtelVariables>>;
 
-/** `undefined` unless an endpoint is named for traces or for logs. */
+/** `undefined` unless an endpoint is set for traces or logs. */
 export function readOtelVariables(variables: Variables) {
   if (variables['OTEL_SDK_DISABLED']?.toLowerCase() === 'true') return undefined;
   const hasTraces = isWanted(variables, 'TRACES');
@@ -26,7 +26,7 @@ export function readOtelVariables(variables: Variables) {
     sampler: readSampler(variables),
     spans: readBatch(variables, 'OTEL_BSP', 5000),
     logs: readBatch(variables, 'OTEL_BLRP', 1000),
-    /** What was asked for and is not offered. */
+    /** Requested features that are not supported. */
     faults: findFaults(variables),
   };
 }
@@ -36,7 +36,7 @@ function isWanted(variables: Variables, signal: 'TRACES' | 'LOGS'): boolean {
   return endpoint !== undefined && endpoint !== '' && variables[`OTEL_${signal}_EXPORTER`] !== 'none';
 }
 
-/** `ratio` is the share of requests that is traced where the caller has not decided. */
+/** `ratio` is the share of requests to trace if the caller has not decided. */
 function readSampler(variables: Variables) {
   const name = variables['OTEL_TRACES_SAMPLER'] ?? 'parentbased_always_on';
   const argument = readNumber(variables['OTEL_TRACES_SAMPLER_ARG'], [0, 1], 1);
@@ -44,7 +44,7 @@ function readSampler(variables: Variables) {
   return { ratio: ratios[name.replace(/^parentbased_/, '')] ?? 1, followsParent: name.startsWith('parentbased_') };
 }
 
-/** Bounds the memory for a collector that is away. */
+/** Bounds the memory while the collector is unreachable. */
 const QUEUE_MAX = 65_536;
 const EXPORT_MILLISECONDS_MAX = 60_000;
 
@@ -60,7 +60,7 @@ function readBatch(variables: Variables, prefix: string, delay: number) {
   };
 }
 
-/** The specification wants invalid values to be ignored. */
+/** The specification requires invalid values to be ignored. */
 function readNumber(text: string | undefined, [least, most]: readonly [number, number], fallback: number): number {
   const number = text === undefined || text === '' ? Number.NaN : Number(text);
   return Number.isNaN(number) ? fallback : Math.min(Math.max(number, least), most);

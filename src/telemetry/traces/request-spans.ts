@@ -9,7 +9,7 @@ interface Active {
   readonly context: Context;
 }
 
-/** One span per request, with a child span per call of the engine. */
+/** One span per request, with a child span per engine call. */
 export class RequestSpans {
   readonly #tracer: Tracer;
   readonly #active = new AsyncLocalStorage<Active>();
@@ -18,7 +18,7 @@ export class RequestSpans {
     this.#tracer = tracer;
   }
 
-  /** Runs the work inside a span; `onSpan` gets the value of the header `traceresponse`. */
+  /** Runs the work inside a span; `onSpan` gets the value of the `traceresponse` header. */
   run<Value>(headers: IncomingHttpHeaders, onSpan: (traceresponse: string) => void, work: () => Value): Value {
     const parent = readParent(headers);
     // Renamed when the request has ended.
@@ -27,7 +27,7 @@ export class RequestSpans {
     return this.#active.run({ span, context: trace.setSpan(parent, span) }, work);
   }
 
-  /** For a request that continues this one on another node: its span is a child of this request's. */
+  /** For a request that continues this one on another node: its span becomes a child of this request's. */
   traceparent(): string | undefined {
     const active = this.#active.getStore();
     return active && formatTraceparent(active.span);
@@ -100,7 +100,7 @@ function toRoute(route: string): string {
   return route.replaceAll(/:(\w+)/g, '{$1}');
 }
 
-/** The SDK takes a small number for a time on its clock. */
+/** The SDK would interpret a small number as a time on its own clock. */
 function toEpoch(now: number): Date {
   return new Date(performance.timeOrigin + now);
 }
