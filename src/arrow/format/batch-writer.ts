@@ -1,7 +1,7 @@
 import { writeI64, writeOffset, writeVtable } from './flatbuffer.ts';
 import { CONTINUATION, HEADER_KIND, PAIR_BYTES, PREFIX_BYTES } from './message-header.ts';
 
-/** Fixed positions in the metadata of a record batch: the tables of the message and of the batch, then its lists. */
+/** Fixed offsets in the metadata of a record batch: the tables of the message and of the batch, then its lists. */
 const MESSAGE = { vtable: 4, table: 16, entries: [12, 20, 16, 18, 4, 8] } as const;
 const MESSAGE_FIELD = { header: 20, bodyBytes: 24, version: 32, kind: 34 } as const;
 const BATCH = { vtable: 36, table: 52, entries: [14, 24, 4, 12, 16, 0, 20] } as const;
@@ -11,11 +11,11 @@ const NODES_AT = 76;
 export interface FramedBatch {
   /** Prefix, metadata and body. */
   readonly bytes: Buffer;
-  /** Prefix included. */
+  /** Includes the prefix. */
   readonly metadataBytes: number;
 }
 
-/** Collects the columns of a record batch in the order of the format: a node for each column, then its buffers. */
+/** Collects the columns of a record batch in format order: a node for each column, then its buffers. */
 export class BatchWriter {
   readonly #nodes: (readonly [rows: number, nulls: number])[] = [];
   readonly #buffers: Buffer[] = [];
@@ -29,13 +29,13 @@ export class BatchWriter {
     this.#buffers.push(bytes);
   }
 
-  /** How many of the buffers hold the data of a column of views. */
+  /** How many of the buffers contain the data of a view column. */
   addVariadicCount(count: number): void {
     this.#variadicCounts.push(count);
   }
 
   toMessage(rows: number, version: number): FramedBatch {
-    // Elements start at multiples of 8, behind their count of 4 bytes.
+    // Elements start at multiples of 8, after their 4-byte count.
     const buffersAt = NODES_AT + 4 + PAIR_BYTES * this.#nodes.length + 4;
     const countsAt = buffersAt + 4 + PAIR_BYTES * this.#buffers.length + 4;
     const metadataBytes = PREFIX_BYTES + countsAt + 4 + 8 * this.#variadicCounts.length;

@@ -1,6 +1,6 @@
 import type { DataType, IntType } from '../../model/schema.ts';
 
-/** Bytes of one value; `undefined` for bits, and for types whose values differ in width. */
+/** Bytes of one value; `undefined` for bits, and for variable-width types. */
 export function findFixedWidth(type: DataType): number | undefined {
   switch (type.kind) {
     case 'int':
@@ -33,7 +33,7 @@ export function readInteger(values: Buffer, row: number, { bits, signed }: Omit<
   return signed ? values.readIntLE(at, bytes) : values.readUIntLE(at, bytes);
 }
 
-/** Bytes of one offset of a column of variable length. */
+/** Bytes of one offset in a variable-length column. */
 export type OffsetBytes = 4 | 8;
 
 export function offsetBytes({ layout }: { readonly layout: string }): OffsetBytes {
@@ -48,10 +48,10 @@ export function hasBit(bitmap: Uint8Array, index: number): boolean {
   return (((bitmap[index >> 3] ?? 0) >> (index & 7)) & 1) === 1;
 }
 
-/** A view is a length, then either the text itself (up to 12 bytes) or a prefix and the position of the text. */
+/** A view is a length, followed by either the text itself (up to 12 bytes) or a prefix and the position of the text. */
 export const VIEW_BYTES = 16;
 
-/** The bytes of all texts that the views of a column refer to. */
+/** The total size of all texts that the views of a column refer to. */
 export function viewedBytes(views: Buffer): number {
   let bytes = 0;
   for (let at = 0; at + VIEW_BYTES <= views.length; at += VIEW_BYTES) bytes += views.readUInt32LE(at);

@@ -1,8 +1,8 @@
 import { invalidInput } from '../../errors/service-error.ts';
 
-/** Error context: which message of a stream is being read, for every refusal. */
+/** Error context for refusals: which message of a stream is being read. */
 export class MessageContext {
-  /** Begins a sentence. It becomes more exact once the message's kind is known: "Record batch 3". */
+  /** Begins a sentence. More specific once the message's kind is known: "Record batch 3". */
   name: string;
   readonly offset: number;
 
@@ -23,12 +23,12 @@ export interface Vector {
 
 export const EMPTY_VECTOR: Vector = { start: 0, count: 0 };
 
-/** Strings have to be valid: the engine's own verifier refuses the rest without naming the column. */
+/** Strings must be valid: the engine's own verifier refuses others without naming the column. */
 const UTF8 = new TextDecoder('utf-8', { fatal: true, ignoreBOM: true });
 
 /**
- * Reads flatbuffer tables from untrusted bytes: every access is checked against the end. Offsets point forward only, so
- * tables cannot form a cycle, but several may share one child: text is bounded in total here, tables by the caller.
+ * Reads flatbuffer tables from untrusted bytes: every access is checked against the end. Offsets only point forward, so
+ * tables cannot form a cycle, but several may share one child: the total text is bounded here, tables by the caller.
  */
 export class Flatbuffer {
   readonly bytes: Buffer;
@@ -98,7 +98,7 @@ export class Flatbuffer {
     return { start: head + 4, count };
   }
 
-  /** Removes the first elements of a vector, in place: it then begins behind them. */
+  /** Removes the first elements of a vector in place, by moving its start. */
   dropFirst(table: number, slot: number, elementBytes: number, by: number): void {
     const at = this.#find(table, slot, 4);
     const vector = this.vectorField(table, slot, elementBytes);
@@ -108,7 +108,7 @@ export class Flatbuffer {
     writeOffset(this.bytes, at, head);
   }
 
-  /** Text that is shared by many tables counts each time: no honest writer needs more than the message is long. */
+  /** Text that many tables share counts each time: an honest writer never exceeds the length of the message. */
   spend(textBytes: number): void {
     this.#textBytesRemaining -= textBytes;
     if (this.#textBytesRemaining < 0) this.refuse('refers to the same text too many times');
@@ -122,7 +122,7 @@ export class Flatbuffer {
     return value;
   }
 
-  /** Position of a field of so many bytes, or `undefined` when it has its default. */
+  /** The position of a field of this size, or `undefined` if it has its default value. */
   #find(table: number, slot: number, bytes: number): number | undefined {
     this.#check(table, 4);
     const vtable = table - this.bytes.readInt32LE(table);
@@ -153,7 +153,7 @@ export class Flatbuffer {
   }
 }
 
-/** A table whose position is fixed in advance. The vtable's entries: its size, the table's size, then each field's offset. */
+/** A table at a fixed position. The vtable's entries: its size, the table's size, then each field's offset. */
 export interface TableLayout {
   readonly vtable: number;
   readonly table: number;
@@ -165,7 +165,7 @@ export function writeVtable(target: Buffer, { vtable, table, entries }: TableLay
   target.writeInt32LE(table - vtable, table);
 }
 
-/** What `i64` reads. Without a BigInt: several are written for every result. */
+/** The inverse of `i64`. Avoids a BigInt, because several are written for every result. */
 export function writeI64(target: Buffer, value: number, at: number): void {
   target.writeUInt32LE(value >>> 0, at);
   target.writeInt32LE(Math.floor(value / 2 ** 32), at + 4);

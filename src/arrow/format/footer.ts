@@ -3,13 +3,13 @@ import { CONTINUATION, PREFIX_BYTES, readMessageHeader } from './message-header.
 import type { MessageHeader } from './message-header.ts';
 
 export const FILE_MAGIC = Buffer.from('ARROW1', 'latin1');
-/** Padded to 8 bytes, which aligns what follows. */
+/** Padded to 8 bytes, to align what follows. */
 export const FILE_START = Buffer.concat([FILE_MAGIC, Buffer.alloc(2)]);
 export const END_OF_STREAM = Buffer.from([0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0]);
-/** The footer's own length, then the magic. */
+/** The length of the footer, then the magic. */
 export const TRAILER_BYTES = 4 + FILE_MAGIC.length;
 
-/** The schema as it was received: it starts every file, and its metadata is part of the footer. */
+/** The schema as received: it starts every file, and its metadata is part of the footer. */
 export interface SchemaMessage {
   /** Prefix and metadata. */
   readonly framed: Buffer;
@@ -23,10 +23,10 @@ export function toSchemaMessage(framed: Buffer, { flatbuffer, table, version }: 
   return { framed, metadata: flatbuffer.bytes, table, version };
 }
 
-/** Position of a message in a file, as the footer lists it. */
+/** The position of a message in a file, as listed in the footer. */
 export interface Block {
   readonly offset: number;
-  /** Prefix and padding included. */
+  /** Includes prefix and padding. */
   readonly metadataBytes: number;
   readonly bodyBytes: number;
 }
@@ -45,7 +45,7 @@ const BLOCK_BYTES = 24;
  */
 const FOOTER = { vtable: 4, table: 16, entries: [12, 20, 4, 8, 12, 16] } as const;
 const FIELD = { version: 20, schema: 24, dictionaries: 28, batches: 32 } as const;
-/** Block lists start where their first element falls on a multiple of 8. */
+/** Block lists start so that their first element is at a multiple of 8. */
 const DICTIONARIES_AT = 44;
 
 export function footerBytes(schema: SchemaMessage, blocks: number): number {
@@ -72,7 +72,7 @@ export function createFooter({ schema, dictionaries, batches }: FooterParts): Bu
   return target;
 }
 
-/** An Arrow file with the schema of another, and without its batches. The other is one that the service has made. */
+/** An Arrow file with the schema of another file, which the service has written, and without batches. */
 export function toSchemaFile(file: Buffer): Buffer {
   const isOld = file.readUInt32LE(FILE_START.length) !== CONTINUATION;
   const metadataAt = FILE_START.length + (isOld ? 4 : PREFIX_BYTES);

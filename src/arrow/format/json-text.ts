@@ -1,9 +1,9 @@
 import { quoteForMessage } from '../../model/identifier.ts';
 
-/** The engine converts JSON text to its binary form by recursion: about 3,000 levels end the process. */
+/** The engine converts JSON text to its binary form recursively: about 3,000 levels crash the process. */
 export const JSON_DEPTH_MAX = 128;
 
-/** Why the engine could not store a text as JSON, or would store something else, or `undefined`. */
+/** Why the engine could not store a text as JSON, or would store something else; `undefined` if it can. */
 export function jsonTextFault(bytes: Buffer): string | undefined {
   try {
     new JsonText(bytes).check();
@@ -20,11 +20,11 @@ const [TAB, LINE_FEED, FORM_FEED, CARRIAGE_RETURN, SPACE] = [0x09, 0x0a, 0x0c, 0
 const [QUOTE, COMMA, COLON, BACKSLASH] = [0x22, 0x2c, 0x3a, 0x5c];
 const [OPENING_BRACKET, CLOSING_BRACKET, OPENING_BRACE, CLOSING_BRACE] = [0x5b, 0x5d, 0x7b, 0x7d];
 
-/** Besides the standard, the engine knows other cases of the three words, and numbers that are not finite. */
+/** In addition to the standard, the engine accepts other cases of the three words, and numbers that are not finite. */
 const WORD = /^(?:true|false|null|nan|[+-]?infinity)$/i;
 const NUMBER = /^[+-]?(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?$/i;
 
-/** One text: standard JSON whose objects have each key once, or no text at all, which is null. */
+/** One text: standard JSON whose objects have each key once, or an empty text, which is null. */
 class JsonText {
   readonly #bytes: Buffer;
   #at = 0;
@@ -78,7 +78,7 @@ class JsonText {
     if (!this.#skips(CLOSING_BRACKET)) this.#refuse('a comma or ]');
   }
 
-  /** Its text with escapes resolved. */
+  /** The text with its escapes resolved. */
   #string(): string {
     const start = this.#at + 1;
     let hasEscapes = false;
@@ -131,7 +131,7 @@ class JsonText {
   }
 }
 
-/** So much of a text is quoted in a refusal. */
+/** How much of a text a refusal quotes. */
 const FOUND_BYTES = 32;
 
 function isSpace(byte: number | undefined): boolean {

@@ -13,14 +13,14 @@ interface Block {
   readonly isCompressed: boolean;
 }
 
-/** Upper bound of a frame's decoded size, from the sizes of its blocks alone; `undefined` when it is not a frame. */
+/** Upper bound of a frame's decoded size, from its block sizes alone; `undefined` if it is not a frame. */
 export function lz4DecodedBytesMax(bytes: Buffer): number | undefined {
   const frame = readFrame(bytes);
   if (frame === undefined) return undefined;
   return Math.min(frame.blocks.length * frame.blockBytesMax, bytes.length * EXPANSION_MAX);
 }
 
-/** Decodes the frame until `target` is full, and says whether it was filled. */
+/** Decodes the frame until `target` is full; returns whether it was filled. */
 export function decodeLz4Frame(bytes: Buffer, target: Buffer): boolean {
   const frame = readFrame(bytes);
   if (frame === undefined) return false;
@@ -60,7 +60,7 @@ function readFrame(bytes: Buffer) {
   return undefined;
 }
 
-/** Decodes one block after what is written already, which its matches may refer to. Returns the new end. */
+/** Decodes one block after the bytes already written, which its matches may refer to. Returns the new end. */
 function decodeBlock(source: Buffer, target: Buffer, from: number): number | undefined {
   let at = 0;
   let written = from;
@@ -92,7 +92,7 @@ function readLength(source: Buffer, from: number, nibble: number): { length: num
   return { length, next };
 }
 
-/** Byte by byte, because a match may overlap what it writes. */
+/** Byte by byte, because a match may overlap its own output. */
 function copyMatch(target: Buffer, from: number, distance: number, length: number): number {
   const end = Math.min(target.length, from + length);
   for (let at = from; at < end; at += 1) target[at] = target[at - distance] ?? 0;

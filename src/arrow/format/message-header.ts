@@ -2,17 +2,17 @@ import { EMPTY_VECTOR, Flatbuffer } from './flatbuffer.ts';
 import type { MessageContext, Vector } from './flatbuffer.ts';
 import { formatCount } from '../../model/value-text.ts';
 
-/** The union tags of `MessageHeader` in the format's Message.fbs that a stream of tables may hold. */
+/** The union tags of `MessageHeader` in the format's Message.fbs that may occur in a stream of tables. */
 export const HEADER_KIND = { schema: 1, dictionaryBatch: 2, recordBatch: 3 } as const;
 
-/** Starts the prefix of a message; before version 0.15 of the format the prefix was the length alone. */
+/** Starts the prefix of a message; before version 0.15 of the format, the prefix was only the length. */
 export const CONTINUATION = 0xffffffff;
 export const PREFIX_BYTES = 8;
 
 export interface MessageHeader {
   readonly flatbuffer: Flatbuffer;
   readonly kind: number;
-  /** Position of the header's table in the flatbuffer. */
+  /** The position of the header's table in the flatbuffer. */
   readonly table: number;
   readonly version: number;
   readonly bodyBytes: number;

@@ -8,16 +8,16 @@ import type { ResultMessage } from './result-file.ts';
 
 export type FramedDictionary = Pick<ResultMessage, 'bytes' | 'metadataBytes'>;
 
-/** Of a dictionary, as bytes; `undefined` for null. */
+/** The values of a dictionary as bytes; `undefined` for null. */
 export type DictionaryValues = readonly (Buffer | undefined)[];
 
 interface DictionaryBatch {
   readonly id: number;
   readonly version: number;
-  /** Whether the values are added to those before, in place of replacing them. */
+  /** Whether the values are appended to the previous ones instead of replacing them. */
   readonly isDelta: boolean;
   readonly values: DictionaryValues;
-  /** Of the same type. */
+  /** A column of the same type. */
   readonly column: ResultColumn;
 }
 
@@ -25,7 +25,7 @@ const ALIGNMENT = 64;
 
 /**
  * The metadata is a flatbuffer with a fixed layout: a Message with a DictionaryBatch with a RecordBatch of one column.
- * Each table follows its vtable, and every 64-bit number is on a multiple of 8.
+ * Each table follows its vtable, and every 64-bit number is at a multiple of 8.
  */
 const MESSAGE = { vtable: 4, table: 16, entries: [12, 24, 4, 6, 8, 16] } as const;
 const DICTIONARY = { vtable: 40, table: 56, entries: [10, 20, 8, 4, 16] } as const;
@@ -76,14 +76,14 @@ function align(bytes: number): number {
   return Math.ceil(bytes / ALIGNMENT) * ALIGNMENT;
 }
 
-/** All of them, or those of these rows. */
+/** The values of all rows, or of the given ones. */
 export function readValues(column: ResultColumn, rows?: readonly number[]): DictionaryValues {
   const read = bytesReader(column);
   const valueOf = (row: number): Buffer | undefined => (isValid(column, row) ? read(row) : undefined);
   return rows?.map(valueOf) ?? Array.from({ length: column.length }, (_unused, row) => valueOf(row));
 }
 
-/** In the order of the format: validity, then offsets or values, then data. */
+/** In format order: validity, then offsets or values, then data. */
 function writeValues({ type }: ResultColumn, values: DictionaryValues): readonly Buffer[] {
   const validity = values.includes(undefined) ? toBitmap(values.map((value) => value !== undefined)) : Buffer.alloc(0);
   if (type.kind === 'bool') return [validity, toBitmap(values.map((value) => value?.[0] === 1))];
@@ -112,7 +112,7 @@ function writeOffsets(values: DictionaryValues, bytes: OffsetBytes): Buffer {
   return offsets;
 }
 
-/** Rows that are null may hold any index, even one past the end. */
+/** Null rows may contain any index, even one past the end. */
 export function rewriteIndices({ type, length, buffers }: ResultColumn, toNew: (index: number) => number): void {
   const [indices] = buffers;
   if (type.kind !== 'dictionary' || indices === undefined) return;

@@ -11,20 +11,20 @@ import { dictionaryIdOf } from './result-file.ts';
 import type { ResultMessage } from './result-file.ts';
 
 interface MergedDictionary {
-  /** The dictionary of the batch before. */
+  /** The dictionary of the previous batch. */
   last: ResultMessage;
-  /** Index of each value, by its bytes; built only when a different dictionary arrives. */
+  /** The index of each value, by its bytes; built only when a different dictionary arrives. */
   indexOf: Map<string, number> | undefined;
-  /** How many values the file has, repeated ones counted. */
+  /** The number of values in the file, including repeated ones. */
   size: number;
-  /** New indices of the values of `last`; `undefined` when they are unchanged. */
+  /** New indices of the values of `last`; `undefined` if unchanged. */
   newIndices: readonly number[] | undefined;
 }
 
 /**
- * The engine gives every batch separate dictionaries, which differ from fragment to fragment. A file has one for each
- * column, which can grow but not change: so the first is kept, new values are appended to it, and the indices of later
- * batches are rewritten in place.
+ * The engine gives every batch separate dictionaries, which differ between fragments. A file has one per column, which
+ * can grow but not change. So the first one is kept, new values are appended to it, and the indices of later batches
+ * are rewritten in place.
  */
 export class DictionaryMerge {
   readonly #message: SchemaMessage;
@@ -35,7 +35,7 @@ export class DictionaryMerge {
     this.#message = message;
   }
 
-  /** The dictionary batches to write before the batches that use this dictionary. */
+  /** Returns the dictionary batches to write before the batches that use this dictionary. */
   add(dictionary: ResultMessage): readonly FramedDictionary[] {
     const id = dictionaryIdOf(dictionary.header);
     const merged = this.#merged.get(id);
@@ -49,7 +49,7 @@ export class DictionaryMerge {
     return this.#grow(merged, merged.indexOf, id);
   }
 
-  /** Changes the indices of a batch to those of the file. */
+  /** Rewrites the indices of a batch to those of the file. */
   rewrite(batch: ResultMessage): ResultMessage {
     if ([...this.#merged.values()].every(({ newIndices }) => newIndices === undefined)) return batch;
     const { fields } = this.#schema.schema;
@@ -62,7 +62,7 @@ export class DictionaryMerge {
     return this.#read;
   }
 
-  /** Reads the first dictionary, which until now was passed on undecoded. */
+  /** Reads the first dictionary, which was passed on undecoded so far. */
   #indexFirst(merged: MergedDictionary, id: number): Map<string, number> {
     const values = readValues(this.#readColumn(merged.last, id));
     merged.size = values.length;

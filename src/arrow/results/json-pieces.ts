@@ -50,9 +50,9 @@ function* writePieces(file: Buffer, format: RowFormat): Generator<Uint8Array> {
   if (characters > 0) yield Buffer.from(parts.join(''));
 }
 
-/** Writing a longer value in one go would keep other requests waiting. */
+/** Writing a longer value at once would block other requests. */
 const LONG_CHARACTERS = 4 * PIECE_CHARACTERS;
-/** Several rows or items are measured at once, which costs next to nothing when they are short. */
+/** Several rows or items are measured at once, which is almost free if they are short. */
 const MEASURED_AT_ONCE = 64;
 
 function rowTexts(columns: readonly ResultColumn[], dictionaryOf: FindDictionary, { before, after }: RowFormat) {
@@ -76,7 +76,7 @@ function rowTexts(columns: readonly ResultColumn[], dictionaryOf: FindDictionary
   return (row: number): Iterable<string> => (isShort(row) ? [before() + write(row) + after] : writeLong(row));
 }
 
-/** The same text as that of `jsonWriter`. */
+/** Produces the same text as `jsonWriter`. */
 function* valuePieces(column: ResultColumn, dictionaryOf: FindDictionary, row: number): Generator<string> {
   if (!isValid(column, row) || measure(column, dictionaryOf, row, row + 1) <= LONG_CHARACTERS) {
     yield jsonWriter(column, dictionaryOf)(row);
@@ -135,11 +135,11 @@ function* itemPieces(column: ResultColumn, dictionaryOf: FindDictionary, row: nu
   yield ']';
 }
 
-/** A multiple of three, after which base64 continues as if it had begun there. */
+/** A multiple of three, so that the base64 of the slices can be concatenated. */
 const SLICE_BYTES = 49_152;
 
 function* textPieces(bytes: Buffer): Generator<string> {
-  // Keeps the first bytes of a character until the others follow.
+  // Keeps the first bytes of a character until the rest follows.
   const decoder = new StringDecoder('utf8');
   yield '"';
   for (let at = 0; at < bytes.length; at += SLICE_BYTES) {
@@ -154,10 +154,10 @@ function* base64Pieces(bytes: Buffer): Generator<string> {
   yield '"';
 }
 
-/** What a number takes with its comma, more or less. */
+/** The approximate length of a number with its comma. */
 const VALUE_CHARACTERS = 16;
 
-/** About how many characters of text these rows become; more than `LONG_CHARACTERS` is not counted exactly. */
+/** The approximate text length of these rows; not exact above `LONG_CHARACTERS`. */
 function measure(column: ResultColumn, dictionaryOf: FindDictionary, start: number, end: number): number {
   const { type, buffers, children } = column;
   const least = VALUE_CHARACTERS * (end - start);

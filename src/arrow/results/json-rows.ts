@@ -18,7 +18,7 @@ export function writeValues(file: Buffer): Generator<readonly string[]> {
 
 export type ToRowWriter<Row> = (columns: readonly ResultColumn[], dictionaryOf: FindDictionary) => (row: number) => Row;
 
-/** What the function that `toWriter` gives for each batch makes of every row. */
+/** Applies the writer that `toWriter` returns for each batch to every row. */
 export function* writeRows<Row>(bytes: Buffer, toWriter: ToRowWriter<Row>): Generator<Row> {
   const file = readResultFile(bytes);
   const { schema, dictionaries } = readResultSchema(file.schema);
@@ -49,8 +49,8 @@ const UUID_EXTENSION = 'arrow.uuid';
 const FRACTION_DIGITS: Readonly<Record<TimeUnit, number>> = { s: 0, ms: 3, us: 6, ns: 9 };
 
 /**
- * How the values of a column are written: integers and decimals as numbers with all their digits, numbers that JSON lacks
- * as text (`"NaN"`), bytes in base64, dates and timestamps in ISO 8601, durations as a count of their unit.
+ * How values are written: integers and decimals as numbers with all their digits, numbers that JSON lacks as text
+ * (`"NaN"`), bytes in base64, dates and timestamps in ISO 8601, durations as a count of their unit.
  */
 export function jsonWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWriter {
   const write = valueWriter(column, dictionaryOf);
@@ -105,7 +105,7 @@ function valueWriter(column: ResultColumn, dictionaryOf: FindDictionary): JsonWr
   }
 }
 
-/** A value that has no text is written as its count. */
+/** A value without a text form is written as its count. */
 function quoted(text: string | undefined, count: number | bigint): string {
   return text === undefined ? String(count) : `"${text}"`;
 }
@@ -121,7 +121,7 @@ function formatNumber(value: number): string {
   return `"${value}"`;
 }
 
-/** IEEE 754 in 16 bits: one of sign, five of exponent, ten of fraction. */
+/** IEEE 754 binary16: one sign bit, five exponent bits, ten fraction bits. */
 function fromHalf(bits: number): number {
   const sign = bits >> 15 === 1 ? -1 : 1;
   const exponent = (bits >> 10) & 31;

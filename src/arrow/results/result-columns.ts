@@ -6,19 +6,19 @@ import type { MessageHeader } from '../format/message-header.ts';
 import { BatchBuffers } from '../stream/batch-buffers.ts';
 import type { ResultMessage } from './result-file.ts';
 
-/** One column of a batch written by the engine, with views of its buffers. */
+/** One column of a batch written by the engine, with slices of its buffers. */
 export interface ResultColumn {
   readonly field: Field;
   readonly type: DataType;
   readonly length: number;
-  /** A bit per row, or `undefined` when no row is null. */
+  /** One bit per row, or `undefined` if no row is null. */
   readonly validity: Buffer | undefined;
-  /** Offsets, values, in the order of the format; without the validity. */
+  /** Offsets and values in format order, without the validity. */
   readonly buffers: readonly Buffer[];
   readonly children: readonly ResultColumn[];
 }
 
-/** The columns of the record batch at `table`, which is the message's own or that of a dictionary. */
+/** The columns of the record batch at `table`: the message's own, or that of a dictionary. */
 export function readColumns(
   message: MessageHeader,
   table: number,
@@ -42,7 +42,10 @@ export function isValid({ validity }: ResultColumn, row: number): boolean {
   return validity === undefined || hasBit(validity, row);
 }
 
-/** The position of the first item of a row, which is also the end of the row before; of a list, a map or a fixed-size list. */
+/**
+ * The position of the first item of a row, which is also the end of the previous row; for lists, maps and fixed-size
+ * lists.
+ */
 export function itemStarts({ type, buffers }: ResultColumn): (row: number) => number {
   if (type.kind === 'fixed-size-list') return (row) => type.length * row;
   const [offsets = Buffer.alloc(0)] = buffers;
@@ -50,7 +53,7 @@ export function itemStarts({ type, buffers }: ResultColumn): (row: number) => nu
   return (row) => readOffset(offsets, row, width);
 }
 
-/** Reads the bytes of a value, which are valid only where the row is not null; of a boolean one byte, 0 or 1. */
+/** Reads the bytes of a value, which are only valid if the row is not null; a boolean is one byte, 0 or 1. */
 export function bytesReader({ type, buffers }: ResultColumn): (row: number) => Buffer {
   const [first = Buffer.alloc(0), data = Buffer.alloc(0)] = buffers;
   if (type.kind === 'utf8' || type.kind === 'binary') {
@@ -63,7 +66,10 @@ export function bytesReader({ type, buffers }: ResultColumn): (row: number) => B
   return (row) => first.subarray(bytes * row, bytes * (row + 1));
 }
 
-/** A view ends with the text itself if it is short, else with a prefix of it, the number of its buffer and its position there. */
+/**
+ * A view ends with the text itself if it is short, otherwise with a prefix, the number of its buffer and its position
+ * there.
+ */
 export const SHORT_BYTES = 12;
 
 function viewReader(views: Buffer, buffers: readonly Buffer[]): (row: number) => Buffer {
@@ -72,7 +78,7 @@ function viewReader(views: Buffer, buffers: readonly Buffer[]): (row: number) =>
     const length = views.readUInt32LE(at);
     if (length <= SHORT_BYTES) return views.subarray(at + 4, at + 4 + length);
     const start = views.readUInt32LE(at + 12);
-    // The views themselves are the first buffer.
+    // The first buffer contains the views themselves.
     return (buffers[1 + views.readUInt32LE(at + 8)] ?? Buffer.alloc(0)).subarray(start, start + length);
   };
 }
@@ -90,7 +96,7 @@ function readColumn(field: Field, batch: BatchBuffers): ResultColumn {
   return { field, type, length, validity, buffers, children };
 }
 
-/** `undefined` for layouts that the engine never returns: it converts them when it writes. */
+/** `undefined` for layouts that the engine never returns, because it converts them when it writes. */
 function bufferCount(type: DataType, batch: BatchBuffers): number | undefined {
   switch (type.kind) {
     case 'struct':

@@ -7,14 +7,14 @@ import type { MessageHeader } from '../format/message-header.ts';
 
 export interface ResultMessage {
   readonly header: MessageHeader;
-  /** Prefix, metadata and body, as they are in the file. */
+  /** Prefix, metadata and body, as in the file. */
   readonly bytes: Buffer;
-  /** Prefix included. */
+  /** Includes the prefix. */
   readonly metadataBytes: number;
   readonly body: Buffer;
 }
 
-/** What the engine returns for one batch of a result: a whole Arrow IPC file. */
+/** The engine's result for one batch: a complete Arrow IPC file. */
 export interface ResultFile {
   readonly schema: SchemaMessage;
   readonly dictionaries: readonly ResultMessage[];
@@ -90,8 +90,8 @@ function* readMessages(file: Buffer): Generator<ResultMessage> {
 }
 
 /**
- * Removes the last column, one of plain numbers, by shortening the lists of the headers in place. Its bytes remain in the
- * body, unreferenced.
+ * Removes the last column, which must have plain numbers, by shortening the lists in the headers in place. Its bytes
+ * remain in the body, unreferenced.
  */
 export function hideLastColumn(file: Buffer): Buffer {
   return hideColumn(file, shorten);

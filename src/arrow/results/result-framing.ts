@@ -5,11 +5,11 @@ import { DictionaryMerge } from './dictionary-merge.ts';
 import { dictionaryIdOf, readResultFile } from './result-file.ts';
 import type { ResultMessage } from './result-file.ts';
 
-/** The rows of a query: whole Arrow IPC files, one for each batch, all of one schema. */
+/** The rows of a query: complete Arrow IPC files with one schema, one for each batch. */
 export interface ResultFiles {
-  /** A file with the schema of the result; its batches, if it has any, are not part of the result. */
+  /** A file with the schema of the result; any batches in it are not part of the result. */
   readonly head: Buffer;
-  /** An array when all are read. */
+  /** An array if all files have been read. */
   readonly files: readonly Buffer[] | AsyncIterable<Buffer>;
 }
 
@@ -17,7 +17,7 @@ export function isRead(files: ResultFiles['files']): files is readonly Buffer[] 
   return Array.isArray(files);
 }
 
-/** Reads a result of no more than that many bytes to its end; a larger one remains to be read. */
+/** Reads a result of up to this size completely; a larger one remains to be read. */
 export async function readSmall({ head, files }: ResultFiles, bytesMax: number): Promise<ResultFiles> {
   if (isRead(files) && files.reduce((sum, { length }) => sum + length, 0) <= bytesMax) return { head, files };
   const rest = isRead(files) ? iterate(files) : files[Symbol.asyncIterator]();
@@ -47,22 +47,22 @@ function continueReading(read: Buffer[], rest: AsyncIterator<Buffer>): AsyncIter
   return { [Symbol.asyncIterator]: () => ({ next, return: leave }) };
 }
 
-/** Turns the files of one result into one reply. Each step gives the bytes that are ready. */
+/** Turns the files of one result into one reply. Each step yields the bytes that are ready. */
 export interface Framing {
   begin(head: Buffer): Iterable<Uint8Array>;
   add(file: Buffer): Iterable<Uint8Array>;
   end(): Iterable<Uint8Array>;
-  /** A file of the engine that is the whole result is the reply as it is. */
+  /** Whether an engine file that is the whole result can be sent unchanged. */
   readonly isFile?: boolean;
 }
 
-/** A megabyte of vectors takes a tenth of a second to write as text: after this long, other requests get their turn. */
+/** Writing a megabyte of vectors as text takes a tenth of a second: after this time, other requests get a turn. */
 const TURN_MILLISECONDS = 5;
 
 export async function* frame(framing: Framing, { head, files }: ResultFiles): AsyncGenerator<Uint8Array> {
   let isBegun = false;
   for await (const file of files) {
-    // Here, because a reader that stops at the schema must stop the files as well.
+    // Inside `try`, because a reader that stops at the schema must stop the files too.
     if (!isBegun) yield* framing.begin(head);
     isBegun = true;
     let turnAt = performance.now() + TURN_MILLISECONDS;
@@ -77,7 +77,7 @@ export async function* frame(framing: Framing, { head, files }: ResultFiles): As
   yield* framing.end();
 }
 
-/** The same at once, for a result that is read. */
+/** Does the same at once, for a result that was already read. */
 export function frameWhole(framing: Framing, head: Buffer, files: readonly Buffer[]): Buffer {
   const [first, ...others] = files;
   if (framing.isFile === true && first !== undefined && others.length === 0) return first;
@@ -95,7 +95,7 @@ export function arrowStream(): Framing {
     *add(file) {
       const { dictionaries, batches } = readResultFile(file);
       for (const { header, bytes } of dictionaries) {
-        // A dictionary replaces the one before it, so an unchanged one is not sent again.
+        // A dictionary replaces the previous one, so an unchanged one is not sent again.
         const id = dictionaryIdOf(header);
         if (sent.get(id)?.equals(bytes) === true) continue;
         sent.set(id, bytes);

@@ -5,7 +5,9 @@ import type { FindDictionary } from './json-rows.ts';
 import { bytesReader, isValid, itemStarts } from './result-columns.ts';
 import type { ResultColumn } from './result-columns.ts';
 
-/** 64 bits each, in two halves. Equal rows have equal hashes; unequal ones do not, but for a chance of 1 in 2^64. */
+/**
+ * 64-bit hashes, each in two halves. Equal rows have equal hashes; unequal ones collide with a probability of 2^-64.
+ */
 export interface HashedRow {
   key0: number;
   key1: number;
@@ -15,10 +17,10 @@ export interface HashedRow {
 }
 
 export interface HashedColumns {
-  /** Which of the columns make the key, and which the row. */
+  /** The columns of the key, and those of the row. */
   readonly key: readonly string[];
   readonly row: readonly string[];
-  /** Columns that are hashed as JSON text, because their type differs between the files that are compared. */
+  /** Columns that are hashed as JSON text, because their type differs between the compared files. */
   readonly asText: ReadonlySet<string>;
 }
 
@@ -27,9 +29,9 @@ type Feed = (row: number, hash: Hash) => void;
 const ID_COLUMN = '_rowid';
 
 /**
- * Hashes rows by what their values say, whatever batch, dictionary or layout they come in. Values are equal when JSON shows
- * them alike: nulls, and all kinds of NaN, equal each other. Hashes of two hashers do not compare: their constants are
- * random, because a caller who knew them could choose rows that collide.
+ * Hashes rows by value, independently of batch, dictionary and layout. Values are equal if their JSON is equal; nulls
+ * equal each other, and so do all kinds of NaN. Hashes of two hashers are not comparable: their constants are random,
+ * because a caller who knew them could choose colliding rows.
  */
 export class RowHasher {
   readonly #columns: HashedColumns;
@@ -40,7 +42,7 @@ export class RowHasher {
     this.#columns = columns;
   }
 
-  /** The file has the column `_rowid`. The visited object is used again for the next row. */
+  /** The file must have the column `_rowid`. The visited object is reused for the next row. */
   visit(file: Buffer, visitor: (row: HashedRow) => void): void {
     const hashed: HashedRow = { key0: 0, key1: 0, row0: 0, row1: 0, id: 0n };
     const rows = writeRows(file, (columns, dictionaryOf) => {
@@ -104,7 +106,7 @@ function randomWord(): number {
   return randomBytes(4).readInt32LE(0);
 }
 
-/** Every bit of the input changes about half of those of the result. */
+/** Every bit of the input changes about half of the bits of the result. */
 function spread(word: number): number {
   let mixed = Math.imul(word ^ (word >>> 16), 0x85eb_ca6b);
   mixed = Math.imul(mixed ^ (mixed >>> 13), 0xc2b2_ae35);
@@ -184,7 +186,7 @@ function floatFeed(values: Buffer, bits: 16 | 32 | 64): Feed {
   };
 }
 
-/** Of a float: one word for every NaN. */
+/** Maps every NaN to one word. */
 function withoutPayload(word: number): number {
   return (word & 0x7fff_ffff) > 0x7f80_0000 ? NAN_WORD : word;
 }
@@ -209,7 +211,7 @@ function itemsFeed(column: ResultColumn, dictionaryOf: FindDictionary): Feed {
   };
 }
 
-/** A view where the bytes are aligned, else a copy. */
+/** A view if the bytes are aligned, otherwise a copy. */
 function toWords(bytes: Buffer = Buffer.alloc(0)): Int32Array {
   const count = Math.floor(bytes.length / 4);
   if (bytes.byteOffset % 4 === 0) return new Int32Array(bytes.buffer, bytes.byteOffset, count);

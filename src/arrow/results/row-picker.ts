@@ -9,14 +9,14 @@ import { readResultFile, rowsOf, writeResultFile } from './result-file.ts';
 import type { ResultFile } from './result-file.ts';
 import { dropUnusedValues } from './used-values.ts';
 
-/** Consecutive rows of one of the sources. */
+/** Consecutive rows of one source. */
 export interface RowRange {
   readonly source: number;
   readonly start: number;
   readonly count: number;
 }
 
-/** Consecutive rows become one range. */
+/** Merges consecutive rows into one range. */
 export function addRow(ranges: RowRange[], source: number, row: number): void {
   const last = ranges.at(-1);
   const isNext = last?.source === source && last.start + last.count === row;
@@ -30,16 +30,16 @@ export function countRows(ranges: readonly RowRange[]): number {
 
 const NONE = Buffer.alloc(0);
 
-/** Values of a column of 32-bit numbers; `undefined` is null. */
+/** Values of a 32-bit float column; `undefined` is null. */
 export type FloatValues = readonly (number | undefined)[];
 
-/** Copies rows of several results of one schema, in any order, into new ones. */
+/** Copies rows from several results with one schema, in any order, into new files. */
 export class RowPicker {
   readonly #files: readonly ResultFile[];
-  /** Each column, of every file. */
+  /** The columns of each file. */
   readonly #columns: readonly (readonly ResultColumn[])[];
 
-  /** Each file holds one batch, as the engine returns it. */
+  /** Each file contains one batch, as returned by the engine. */
   constructor(files: readonly Buffer[]) {
     this.#files = files.map(readResultFile);
     this.#columns = transpose(
@@ -50,12 +50,15 @@ export class RowPicker {
     );
   }
 
-  /** Files have separate dictionaries, so rows with such columns can only be copied together when they are of one file. */
+  /**
+   * Files have separate dictionaries, so rows with dictionary columns can only be copied together if they are from one
+   * file.
+   */
   get hasDictionaries(): boolean {
     return this.#files.some(({ dictionaries }) => dictionaries.length > 0);
   }
 
-  /** One file with these rows. The values of some columns are replaced, by their names. */
+  /** One file with these rows. Values of some columns are replaced, by column name. */
   pick(ranges: readonly RowRange[], replaced: ReadonlyMap<string, FloatValues>): Buffer {
     const { schema, dictionaries } = at(this.#files, ranges[0]?.source ?? 0);
     const target = new BatchWriter();
@@ -69,7 +72,7 @@ export class RowPicker {
   }
 }
 
-/** The bytes of a column of fixed width, such as row ids, of every batch of a file. */
+/** The bytes of a fixed-width column, such as row ids, from every batch of a file. */
 export function readFixedColumn(file: Buffer, name: string): { readonly rows: number; readonly values: Buffer } {
   const { schema, batches } = readResultFile(file);
   const { fields } = readResultSchema(schema).schema;
@@ -81,7 +84,7 @@ export function readFixedColumn(file: Buffer, name: string): { readonly rows: nu
   return { rows, values: values.length === 1 && values[0] !== undefined ? values[0] : Buffer.concat(values) };
 }
 
-/** The columns of every source become every source of each column. */
+/** From the columns of each source to the sources of each column. */
 function transpose(sources: readonly (readonly ResultColumn[])[]): readonly (readonly ResultColumn[])[] {
   const [first = []] = sources;
   return first.map((_, index) => sources.map((columns) => at(columns, index)));
@@ -107,7 +110,7 @@ function addValidity(columns: readonly ResultColumn[], ranges: readonly RowRange
   target.addBuffer(bits.set === rows ? NONE : bits.bitmap);
 }
 
-/** Returns the rows of the children that belong to the picked ones. */
+/** Returns the child rows that belong to the picked rows. */
 function addValues(
   type: DataType,
   columns: readonly ResultColumn[],
@@ -141,7 +144,7 @@ function addValues(
   }
 }
 
-/** Returns what the offsets refer to: bytes, or rows of a child. */
+/** Returns what the offsets refer to: bytes, or child rows. */
 function addOffsets(
   width: 4 | 8,
   columns: readonly ResultColumn[],
@@ -179,7 +182,7 @@ function addViews(columns: readonly ResultColumn[], ranges: readonly RowRange[],
       const text = isValid(at(columns, source), row) ? readers[source]?.(row) : undefined;
       if (text === undefined) continue;
       views.writeUInt32LE(text.length, view);
-      // The text if it is short, else its prefix, the number of the buffer, which is 0, and the position there.
+      // The text if it is short, otherwise its prefix, the buffer number, which is 0, and its position there.
       text.copy(views, view + 4, 0, text.length <= SHORT_BYTES ? text.length : 4);
       if (text.length <= SHORT_BYTES) continue;
       views.writeUInt32LE(dataBytes, view + 12);
@@ -193,7 +196,7 @@ function addViews(columns: readonly ResultColumn[], ranges: readonly RowRange[],
 }
 
 function copyBytes(columns: readonly ResultColumn[], buffer: number, ranges: readonly RowRange[]): Buffer {
-  // Zeros remain where a writer left out the values of nulls at the end.
+  // Zeros remain if a writer omitted the values of nulls at the end.
   const target = Buffer.alloc(countRows(ranges));
   let end = 0;
   for (const { source, start, count } of ranges) {

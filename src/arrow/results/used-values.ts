@@ -8,13 +8,13 @@ import type { ResultColumn } from './result-columns.ts';
 import { dictionaryIdOf, readResultFile, rowsOf, writeResultFile } from './result-file.ts';
 import type { ResultMessage } from './result-file.ts';
 
-/** Smaller dictionaries, and those with few values that no row uses, are not worth the work. */
+/** Smaller dictionaries, and those with few unused values, are not worth the work. */
 const LARGE_BYTES = 4096;
 const VALUES_PER_ROW = 4;
 
 /**
- * A file with the same rows, whose dictionaries have only values that these rows use: the engine sends all values of a
- * fragment with every batch of it, 4 MB for the ten rows of a search. Indices are changed in place.
+ * A file with the same rows, whose dictionaries contain only values that these rows use: the engine sends all values of
+ * a fragment with every batch, 4 MB for the ten rows of a search. Rewrites indices in place.
  */
 export function dropUnusedValues(file: Buffer): Buffer {
   const { schema, dictionaries, batches } = readResultFile(file);

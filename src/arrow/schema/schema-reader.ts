@@ -39,7 +39,7 @@ export function readResultSchema({ metadata, table }: SchemaMessage): ReadSchema
   return readSchema(new Flatbuffer(metadata, new MessageContext('The schema of a result', 0)), table, ENGINE_BOUNDS);
 }
 
-/** The schema of an Arrow IPC file written by the engine. It is read from the footer: the start may be padded. */
+/** The schema of an Arrow IPC file written by the engine, read from the footer because the start may be padded. */
 export function readFileSchema(file: Uint8Array): Schema {
   try {
     const context = new MessageContext('The footer', 0);
@@ -112,7 +112,7 @@ class FieldReader implements DictionaryTypes {
     return type;
   }
 
-  /** Columns may share a dictionary, as long as they agree on the type of its values. */
+  /** Columns may share a dictionary if they agree on the type of its values. */
   #register(id: number, type: DataType, values: Field): void {
     const known = this.valuesOf.get(id);
     if (known !== undefined && !isDeepStrictEqual(known.type, values.type)) {
@@ -124,7 +124,7 @@ class FieldReader implements DictionaryTypes {
   }
 }
 
-/** Entries without a key or a value are left out, as the engine does. */
+/** Omits entries without a key or a value, like the engine. */
 function readKeyValues(flatbuffer: Flatbuffer, table: number, slot: number): ReadonlyMap<string, string> {
   const entries = new Map<string, string>();
   for (const entry of flatbuffer.tables(table, slot)) {

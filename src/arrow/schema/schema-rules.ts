@@ -5,7 +5,10 @@ import type { DataType, Field, Schema } from '../../model/schema.ts';
 import { findFixedWidth } from '../format/column-layout.ts';
 import { describeType } from './type-name.ts';
 
-/** Limits of tables beyond those of Arrow. Most of them the engine would accept, and then never read the table again. */
+/**
+ * Limits of tables in addition to those of Arrow. The engine would accept most violations, but could never read the
+ * table again.
+ */
 export function checkSchemaRules(schema: Schema): void {
   if (schema.fields.length === 0) refuse('The schema has no columns.', 'A table needs at least one column.');
   for (const field of schema.fields) checkColumnName(field.name, 'Rename the column in the stream.');
@@ -14,7 +17,7 @@ export function checkSchemaRules(schema: Schema): void {
   for (const field of schema.fields) checkField(field, [field.name], needsVersion22);
 }
 
-/** The engine adds columns of these names to what it reads. */
+/** The engine adds columns with these names to what it reads. */
 const RESERVED_NAMES: ReadonlySet<string> = new Set([
   '_rowid',
   '_rowaddr',
@@ -26,7 +29,7 @@ const RESERVED_NAMES: ReadonlySet<string> = new Set([
   '_relevance_score',
 ]);
 
-/** Of a top-level column. */
+/** For a top-level column. */
 export function checkColumnName(name: string, hint = 'Choose another name.'): void {
   const fault = topLevelNameFault(name);
   if (fault !== undefined) refuse(`The column name ${quoteForMessage(name)} ${fault}.`, hint);
@@ -57,7 +60,7 @@ function checkField(field: Field, path: readonly string[], needsVersion22: boole
   const children = childFields(field.type);
   if (field.type.kind === 'struct') {
     checkSiblings(children, path);
-    // Items of lists may be nameless: they are never addressed by name.
+    // Items of lists may have an empty name, because they are never addressed by name.
     if (children.some(({ name }) => name === '')) {
       refuse(`The struct ${quotePath(path)} has a field with an empty name.`, 'Give every field of a struct a name.');
     }
@@ -71,7 +74,7 @@ export const JSON_EXTENSION = 'arrow.json';
 const EXTENSION_METADATA_KEY = 'ARROW:extension:metadata';
 const EXTENSION_PREFIX = 'ARROW:extension:';
 
-/** Metadata keys that control the storage format make tables unreadable when a stream sets them. */
+/** Metadata keys that control the storage format would make tables unreadable if a stream set them. */
 function checkFieldMetadata(field: Field, path: readonly string[]): void {
   const refuseHaving = (what: string, hint = 'Remove it from the field in the stream.'): never =>
     refuse(`The column ${quotePath(path)} has ${what}.`, hint);
@@ -105,7 +108,7 @@ function refuse(sentence: string, hint: string): never {
   throw new ServiceError('TableSchemaValidationError', sentence, { hint });
 }
 
-/** Maps need the storage format 2.2, which is not the default of every engine release. */
+/** Maps need storage format 2.2, which is not the default of every engine release. */
 export function needsStorageVersion22(schema: Schema): boolean {
   return schema.fields.some((field) => reaches(field.type, (type) => type.kind === 'map'));
 }
@@ -118,7 +121,7 @@ function checkType(field: Field, path: readonly string[], needsVersion22: boolea
   refuse(`The column ${quotePath(path)} has the type ${type}, which the storage format does not support.`, remedy);
 }
 
-/** What to send instead, or `undefined` when the type is fine. */
+/** What to send instead, or `undefined` if the type is supported. */
 function remedyFor(type: DataType): string | undefined {
   switch (type.kind) {
     case 'decimal':
@@ -140,7 +143,7 @@ function remedyFor(type: DataType): string | undefined {
         ? undefined
         : 'Only strings, binary, booleans, integers and floats can be dictionary-encoded; send other values plain.';
     case 'struct':
-      // Written, it shifts the columns behind it, and the table cannot be read.
+      // Once written, it shifts the columns after it, and the table cannot be read.
       return type.children.length === 0 ? 'A struct needs at least one field.' : undefined;
     case 'list':
       return type.layout === 'view' || type.layout === 'large-view' ? 'Cast it to list or large list.' : undefined;
@@ -159,14 +162,14 @@ function remedyForMap(entries: DataType, keysSorted: boolean): string | undefine
   return key?.nullable === true ? 'Mark the keys of the map as not null.' : undefined;
 }
 
-/** Structs in a list of fixed size are written, and then not read beside other columns. */
+/** Structs in a fixed-size list are written, but cannot be read together with other columns. */
 function remedyForFixedSizeList(length: number, item: DataType): string | undefined {
   if (length === 0) return 'A fixed-size list needs at least one item.';
   if (item.kind === 'bool' || item.kind === 'fixed-size-list' || findFixedWidth(item) !== undefined) return undefined;
   return 'Items of a fixed-size list must have a fixed width; send a list instead.';
 }
 
-/** Numbers in dictionaries are written by storage version 2.2 in a form that it does not read. */
+/** Storage version 2.2 writes numbers in dictionaries in a form that it cannot read. */
 function remedyInVersion22(type: DataType): string | undefined {
   if (type.kind !== 'dictionary' || (type.value.kind !== 'int' && type.value.kind !== 'float')) return undefined;
   return 'A table with maps cannot have dictionaries of numbers; send them plain.';

@@ -9,7 +9,7 @@ const UNIT_NAMES: Readonly<Record<TimeUnit, string>> = {
 };
 
 /**
- * The name of a type for the engine's SQL function `arrow_cast`, or `undefined` when its grammar has none. The caller
+ * The name of a type for the engine's SQL function `arrow_cast`, or `undefined` if its grammar has none. The caller
  * quotes it as an SQL string.
  */
 export function formatArrowCast(type: DataType): string | undefined {
@@ -54,7 +54,7 @@ export function formatArrowCast(type: DataType): string | undefined {
   }
 }
 
-/** The grammar keeps the backslash of an escape in the name, so a name with one of these cannot be expressed. */
+/** The grammar keeps the backslash of an escape in the name, so names with these characters cannot be expressed. */
 const UNQUOTABLE = /["'\\]/;
 
 type Layout = 'plain' | 'large' | 'view' | 'large-view';

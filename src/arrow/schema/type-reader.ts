@@ -72,7 +72,7 @@ function readFloat(flatbuffer: Flatbuffer, table: number): DataType {
   return flatbuffer.refuse(`has a float column of the unknown precision ${precision}`, hint);
 }
 
-/** The engine takes precision and scale as single bytes, and ends the worker process when they are not. */
+/** The engine reads precision and scale as single bytes, and crashes the worker process if they are not. */
 function readDecimal(flatbuffer: Flatbuffer, table: number): DataType {
   const precision = flatbuffer.i32Field(table, 0);
   const scale = flatbuffer.i32Field(table, 1);

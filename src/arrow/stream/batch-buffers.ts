@@ -6,8 +6,8 @@ import { PAIR_BYTES } from '../format/message-header.ts';
 import type { BatchHeader } from '../format/message-header.ts';
 
 /**
- * How many bytes the engine will decode a stream to. A few bytes can declare gigabytes: by compression, by rows that
- * take no space, by views of one text many times over.
+ * Bounds the bytes to which the engine will decode a stream. A few bytes can declare gigabytes: by compression, by rows
+ * that take no space, or by many views of one text.
  */
 export class DecodedBudget {
   /** Of the stream so far, the current message included. */
@@ -39,31 +39,31 @@ export interface FieldNode {
   readonly nullCount: number;
 }
 
-/** One buffer of a body, and how long it will be once the engine has decoded it. */
+/** One buffer of a body, and its length once the engine has decoded it. */
 export interface BodyBuffer {
   readonly stored: Buffer;
   readonly isCompressed: boolean;
   readonly decodedBytes: number;
 }
 
-/** A compressed buffer starts with its decoded length; −1 marks one that is not compressed after all. */
+/** A compressed buffer starts with its decoded length; −1 means that it is not compressed after all. */
 const LENGTH_PREFIX_BYTES = 8;
 
 /**
  * A decoder grows its output with the frame, whatever the prefix says, and fails only at the end. Writers fill every
- * block but the last, so a frame can exceed its prefix by no more than a few blocks of the largest size.
+ * block except the last, so a frame can exceed its prefix by only a few blocks of the largest size.
  */
 const LZ4_SLACK_BYTES = 16 * 1024 * 1024;
 
-/** Views and JSON text are decoded here, which costs memory and time when they are compressed. */
+/** Views and JSON text are decoded here, which costs memory and time if they are compressed. */
 const INSPECTED_BYTES_MAX = 256 * 1024 * 1024;
 
-/** Walks the lists of a batch in the order of its columns. */
+/** Walks the lists of a batch in column order. */
 export class BatchBuffers {
   readonly header: BatchHeader;
   /** Of the buffers walked so far. */
   decodedBytes = 0;
-  /** Whether the metadata of the message are no longer those that arrived. */
+  /** Whether the metadata differs from what arrived. */
   isCompleted = false;
   readonly #body: Buffer;
   readonly #budget: DecodedBudget | undefined;
@@ -110,7 +110,7 @@ export class BatchBuffers {
     return buffer;
   }
 
-  /** From now on the metadata give the last buffer, which is empty, the bytes of the one before it. */
+  /** Changes the metadata so that the last buffer, which is empty, shares the bytes of the previous one. */
   shareBytesOfPrevious(): BodyBuffer {
     const { flatbuffer, buffers } = this.header;
     const last = buffers.start + PAIR_BYTES * (this.#buffersRead - 1);
@@ -120,7 +120,7 @@ export class BatchBuffers {
     return this.nextBuffer();
   }
 
-  /** How many data buffers the next column of views has. */
+  /** How many data buffers the next view column has. */
   nextVariadicCount(): number {
     const { flatbuffer, variadicCounts, buffers } = this.header;
     if (this.#countsRead >= variadicCounts.count) flatbuffer.refuse('has no buffer count for a view column');
@@ -135,7 +135,7 @@ export class BatchBuffers {
     this.#budget?.charge(decodedBytes, this.header.flatbuffer.context);
   }
 
-  /** The first bytes of a buffer after decoding, or `undefined` for ZSTD, which is not decoded here. */
+  /** The first decoded bytes of a buffer, or `undefined` for ZSTD, which is not decoded here. */
   content(buffer: BodyBuffer, bytes: number): Buffer | undefined {
     if (!buffer.isCompressed) return buffer.stored.subarray(0, bytes);
     const { codec, flatbuffer } = this.header;
@@ -149,7 +149,7 @@ export class BatchBuffers {
     return flatbuffer.refuse('has a compressed buffer that cannot be decoded');
   }
 
-  /** A less careful reader would assign left-over entries to the next column. */
+  /** Refuses leftover entries, which a less careful reader would assign to the next column. */
   requireEnd(): void {
     const { flatbuffer, nodes, buffers, variadicCounts } = this.header;
     if (this.#nodesRead !== nodes.count) flatbuffer.refuse('describes more columns than the schema has');

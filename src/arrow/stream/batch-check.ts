@@ -15,14 +15,14 @@ import type { BatchBuffers, BodyBuffer, FieldNode } from './batch-buffers.ts';
 
 export interface BatchSchema {
   readonly columns: readonly Field[];
-  /** Collects the names of the top-level columns that hold nulls. */
+  /** Collects the names of top-level columns with nulls. */
   readonly nullColumns?: Set<string>;
   hasDictionary(type: DataType): boolean;
 }
 
 /**
- * Checks a batch against its schema without decoding it: everything that the engine would assume, or detect by failing in
- * the middle of a table. Beyond lengths, the contents of buffers are left to the engine.
+ * Checks a batch against its schema without decoding it: everything that the engine would assume, or detect by failing
+ * in the middle of a table. Apart from lengths, the contents of buffers are left to the engine.
  */
 export function checkBatch(buffers: BatchBuffers, schema: BatchSchema): void {
   const walk = new ColumnWalk(buffers, schema);
@@ -30,7 +30,7 @@ export function checkBatch(buffers: BatchBuffers, schema: BatchSchema): void {
   buffers.requireEnd();
 }
 
-/** The column around a field. */
+/** The column that contains a field. */
 interface Parent {
   readonly kind: DataType['kind'];
   readonly nulls: Nulls | undefined;
@@ -52,7 +52,7 @@ class ColumnWalk {
     this.#schema = schema;
   }
 
-  /** `rows` is what the parent demands; below a list it is unknown, because the offsets are not read. */
+  /** `rows` is what the parent requires; unknown below a list, because offsets are not read. */
   checkColumn(field: Field, rows: number | undefined, parent?: Parent): void {
     this.#path.push(field.name);
     const node = this.#buffers.nextNode();
@@ -78,7 +78,7 @@ class ColumnWalk {
     return { node, bitmap };
   }
 
-  /** The engine cannot store a null struct that has such a field. */
+  /** The engine cannot store a null struct with such a field. */
   #checkNullType(parent: Parent | undefined): void {
     if (parent?.kind !== 'struct' || parent.nulls === undefined) return;
     const row = this.#findNull(parent.nulls);
@@ -86,7 +86,7 @@ class ColumnWalk {
     this.#refuse(`has the null type, in a struct that is null${where}`, 'Give the field a type, or omit it.');
   }
 
-  /** Below a null struct, a field that may not be null has no value; in a list of fixed size the engine wants one. */
+  /** Below a null struct, a non-nullable field has no value, but in a fixed-size list the engine requires one. */
   #checkRequired(nulls: Nulls, parent: Parent | undefined): void {
     if (parent?.kind === 'struct' && parent.nulls !== undefined) {
       const row = this.#findNull(nulls, parent.nulls);
@@ -99,7 +99,7 @@ class ColumnWalk {
     this.#refuse(`has ${nulls.node.nullCount} nulls although the schema allows none${where}`, hint);
   }
 
-  /** The first row that is null, and not null in the parent; `undefined` for ZSTD too, which is not decoded here. */
+  /** The first row that is null, but not null in the parent; also `undefined` for ZSTD, which is not decoded here. */
   #findNull(nulls: Nulls, parent?: Nulls): number | undefined {
     const bits = this.#readBitmap(nulls);
     const parentBits = parent === undefined ? undefined : this.#readBitmap(parent);
@@ -147,7 +147,10 @@ class ColumnWalk {
     }
   }
 
-  /** Arrow for JavaScript sends no values of a column that has only nulls. Any do, and the bitmap of nulls is as long. */
+  /**
+   * Arrow for JavaScript sends no values for a column of only nulls. Any values will do, so the bitmap of nulls, which
+   * has the same length, is used.
+   */
   #checkBooleans(node: FieldNode): void {
     const values = this.#buffers.nextBuffer();
     const isLeftOut = values.decodedBytes === 0 && node.length > 0 && node.nullCount === node.length;
@@ -216,13 +219,13 @@ class ColumnWalk {
 interface JsonColumn {
   readonly rows: number;
   readonly offsetBytes: OffsetBytes;
-  /** `undefined` when no row is null. */
+  /** `undefined` if no row is null. */
   readonly validity: Buffer | undefined;
   readonly offsets: BodyBuffer;
   readonly data: BodyBuffer;
 }
 
-/** Why the texts of a JSON column cannot be handed to the engine, or `undefined`. */
+/** Why the texts of a JSON column cannot be passed to the engine; `undefined` if they can. */
 function jsonColumnFault(buffers: BatchBuffers, column: JsonColumn): string | undefined {
   const { rows, offsetBytes: width } = column;
   if (rows === 0) return undefined;

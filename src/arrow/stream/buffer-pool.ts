@@ -2,15 +2,17 @@ import { MessageChannel } from 'node:worker_threads';
 import type { ArrowLimits } from '../../model/limits.ts';
 
 const SMALL_BYTES = 16 * 1024;
-/** From this part of a full buffer on a whole one is taken: growing step by step would copy everything once more. */
+/**
+ * From this fraction of a full buffer on, a full one is taken: growing step by step would copy everything once more.
+ */
 const FULL_FROM = 1 / 8;
 
 export interface ChunkMemory {
-  /** A buffer of at least so many bytes; a promise when none is free yet. */
+  /** A buffer of at least this size; a promise if none is free yet. */
   take(bytes: number): Buffer | Promise<Buffer>;
   /** The caller must not use the buffer afterwards. */
   give(buffer: Buffer): void;
-  /** For memory that is not taken from here but counts like it; a promise when none is free yet. */
+  /** For other memory that counts in the same way; returns a promise if none is free yet. */
   reserve(bytes: number): Promise<void> | undefined;
   endReservation(bytes: number): void;
 }
@@ -18,9 +20,9 @@ export interface ChunkMemory {
 type PoolLimits = Pick<ArrowLimits, 'chunkBytes' | 'keptChunksMax'>;
 
 /**
- * Memory for chunks. A short stream takes little; a long one alternates between two full buffers, one being filled while
- * the other is written, to the engine or to disk. Reused across streams: fresh memory costs as much as copying into it, and a garbage
- * collection besides.
+ * Memory for chunks. A short stream needs little; a long one alternates between two full buffers, one being filled
+ * while the other is written, to the engine or to disk. Buffers are reused across streams: fresh memory costs as much
+ * as copying into it, plus garbage collection.
  */
 export class BufferPool implements ChunkMemory {
   readonly #limits: PoolLimits;
@@ -44,7 +46,7 @@ export class BufferPool implements ChunkMemory {
     return kept ?? Buffer.allocUnsafeSlow(size);
   }
 
-  /** Keeps full buffers only. */
+  /** Keeps only full buffers. */
   give(buffer: Buffer): void {
     const { chunkBytes, keptChunksMax } = this.#limits;
     if (buffer.length === chunkBytes && this.#free.length < keptChunksMax) this.#free.push(buffer);
@@ -65,8 +67,8 @@ const { port1: closedPort } = new MessageChannel();
 closedPort.close();
 
 /**
- * Frees memory without waiting for the garbage collector, which would run once for every 64 MiB received, or, when busy,
- * keep a gigabyte of unused memory. Shared memory is left alone.
+ * Frees memory without waiting for the garbage collector, which would run for every 64 MiB received, or, when busy,
+ * keep a gigabyte of unused memory. Does not touch shared memory.
  */
 export function freeMemory({ buffer, byteLength }: Uint8Array): void {
   if (byteLength < FREED_BYTES_MIN || byteLength !== buffer.byteLength || !(buffer instanceof ArrayBuffer)) return;

@@ -1,12 +1,12 @@
 import { ServiceError } from '../../errors/service-error.ts';
 import { formatByteLimit } from '../../model/value-text.ts';
 
-/** Bytes that arrive in pieces of any size, taken in amounts that the reader chooses. */
+/** Bytes that arrive in pieces of any size, and are read in amounts that the reader chooses. */
 export class ByteSource {
   offset = 0;
   readonly #iterator: AsyncIterator<Uint8Array>;
   readonly #bytesMax: number;
-  /** What has arrived and is not taken yet. */
+  /** Bytes that have arrived but were not taken yet. */
   #piece: Buffer = Buffer.alloc(0);
   #receivedBytes = 0;
 
@@ -23,7 +23,7 @@ export class ByteSource {
     return taken;
   }
 
-  /** Fills `target` from `start` on and says whether the bytes sufficed. */
+  /** Fills `target` from `start` on; returns whether there were enough bytes. */
   async fill(target: Buffer, start = 0): Promise<boolean> {
     for (let at = start; at < target.length;) {
       if (this.#piece.length === 0 && !(await this.#receive())) return false;
@@ -34,7 +34,7 @@ export class ByteSource {
     return true;
   }
 
-  /** Ends the source early. Its failure to end must not hide the reason for it. */
+  /** Ends the source early. A failure to close must not hide the original error. */
   async close(): Promise<void> {
     await this.#iterator.return?.().catch(() => undefined);
   }

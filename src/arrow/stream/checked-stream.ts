@@ -15,10 +15,13 @@ import type { FramedMessage } from './message-reader.ts';
 
 export type { ArrowChunk } from './chunk-buffer.ts';
 
-/** An Arrow IPC stream whose schema has been read and whose batches are checked as they arrive. */
+/** An Arrow IPC stream whose schema has been read, and whose batches are checked as they arrive. */
 export interface CheckedStream {
   readonly schema: Schema;
-  /** To be read once. At least one chunk comes, even without batches; the last only after the stream's proper end. */
+  /**
+   * Can be read once. Contains at least one chunk, even without batches; the last chunk follows only after the stream
+   * ended properly.
+   */
   readonly chunks: AsyncIterable<ArrowChunk>;
 }
 
@@ -26,7 +29,7 @@ export interface CheckedStream {
 const VERSIONS: readonly number[] = [3, 4];
 
 /**
- * Resolves when the schema has been read and checked. From then on `chunks` owns the source, and closes it. No reference
+ * Resolves when the schema has been read and checked. From then on `chunks` owns the source and closes it. No reference
  * to a piece of `bytes` is kept once the next piece is requested.
  */
 export async function openArrowStream(
@@ -47,7 +50,7 @@ export async function openArrowStream(
   }
 }
 
-/** Resolves when the first chunk has been read: a short stream is then checked to its end before anything uses it. */
+/** Resolves when the first chunk has been read, so a short stream is checked to its end before anything uses it. */
 export async function pullFirst({ schema, chunks }: CheckedStream): Promise<CheckedStream> {
   const rest = chunks[Symbol.asyncIterator]();
   return { schema, chunks: rejoin(await rest.next(), rest) };

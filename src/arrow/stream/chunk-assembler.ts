@@ -24,9 +24,9 @@ export class ChunkAssembler {
   readonly nullColumns = new Set<string>();
   readonly #parts: AssemblerParts;
   #chunk: ChunkBuffer | undefined;
-  /** Dictionaries received since the last batch: the next one takes them into its chunk. */
+  /** Dictionaries received since the last batch; the next batch adds them to its chunk. */
   #waiting: DictionaryMessage[] = [];
-  /** A file has each dictionary once, so a replaced one ends the chunk. */
+  /** A file contains each dictionary once, so a replaced one ends the chunk. */
   #isStale = false;
   #replacements = 0;
   #chunks = 0;
@@ -36,24 +36,24 @@ export class ChunkAssembler {
     this.#parts = parts;
   }
 
-  /** Returns the messages that are not needed any more: batches before this one have copies in their chunk. */
+  /** Returns the messages that are no longer needed: earlier batches have copies in their chunk. */
   addDictionary(message: DictionaryMessage, context: MessageContext): readonly DictionaryMessage[] {
     const replaced = this.#parts.dictionaries.add(message, context);
     if (replaced.length > 0) {
       this.#replacements += 1;
       this.#isStale = true;
     }
-    // The next chunk begins with all dictionaries in force.
+    // The next chunk begins with all current dictionaries.
     if (this.#isStale) this.#waiting = [];
     else this.#waiting.push(message);
     return replaced;
   }
 
-  /** The current chunk, when the batch that comes next does not go into it. */
+  /** The current chunk, if the next batch does not fit into it. */
   async takeFull(batchBytes: number): Promise<ArrowChunk | undefined> {
     const chunk = this.#chunk;
     if (chunk === undefined) return undefined;
-    // Dictionaries are repeated in every chunk: where they are large, so are the chunks.
+    // Every chunk repeats the dictionaries, so large dictionaries require large chunks.
     const bytesMax = Math.max(this.#parts.limits.chunkBytes, 2 * this.#parts.dictionaries.bytes);
     let bytes = batchBytes;
     for (const message of this.#waiting) bytes += messageBytes(message);
@@ -70,7 +70,7 @@ export class ChunkAssembler {
     return chunk;
   }
 
-  /** Without batches the chunk is the schema alone. */
+  /** Without batches, the chunk is only the schema. */
   async finish(): Promise<ArrowChunk> {
     this.#chunk ??= await this.#openChunk();
     const finished = await this.#chunk.finish(this.nullColumns);

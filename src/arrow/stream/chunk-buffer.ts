@@ -3,27 +3,27 @@ import { createFooter, END_OF_STREAM, FILE_START, footerBytes } from '../format/
 import type { Block, SchemaMessage } from '../format/footer.ts';
 import type { ChunkMemory } from './buffer-pool.ts';
 
-/** A part of a stream as a complete Arrow IPC file: magic, schema, dictionaries, batches, end of stream, footer. */
+/** Part of a stream as a complete Arrow IPC file: magic, schema, dictionaries, batches, end of stream, footer. */
 export interface ArrowChunk {
   readonly file: Buffer;
   readonly rows: number;
   readonly batches: number;
   /** Absent for a chunk that was read back from disk. */
   readonly layout?: FileLayout;
-  /** The top-level columns that hold nulls in this chunk or in one before it. */
+  /** The top-level columns with nulls in this chunk or an earlier one. */
   readonly nullColumns: ReadonlySet<string>;
   /** Returns the memory to the pool, once. Call it only after the engine has finished with it. */
   release(): void;
 }
 
-/** Positions of the messages of a file: its batches can be copied into another file without being decoded. */
+/** The positions of the messages in a file, so that batches can be copied to another file without being decoded. */
 export interface FileLayout {
   readonly schema: SchemaMessage;
   readonly batches: readonly Block[];
   readonly hasDictionaries: boolean;
 }
 
-/** An Arrow IPC file under construction: whole messages one behind the other. */
+/** An Arrow IPC file under construction, as a sequence of whole messages. */
 export class ChunkBuffer {
   #rows = 0;
   readonly #memory: ChunkMemory;
@@ -46,7 +46,7 @@ export class ChunkBuffer {
     return chunk;
   }
 
-  /** The size of the file if it got this many more messages, of this many bytes together, and then ended. */
+  /** The size of the finished file if this many messages, with this total size, were added. */
   fileBytesWith(messages: number, bytes: number): number {
     const blocks = this.#dictionaries.length + this.#batches.length + messages;
     return this.#length + bytes + END_OF_STREAM.length + footerBytes(this.#schema, blocks);
@@ -66,8 +66,8 @@ export class ChunkBuffer {
   }
 
   /**
-   * `comingBytes`, these included, are known to come: the buffer grows towards them, but at most doubles. Returns no
-   * promise while the buffer suffices, which is the usual case.
+   * `comingBytes`, which includes these, are known to arrive: the buffer grows towards that size, but at most doubles.
+   * Returns no promise while the buffer is large enough, which is the usual case.
    */
   append(bytes: Uint8Array, comingBytes: number): Promise<void> | undefined {
     if (this.#length + bytes.length > this.#buffer.length) return this.#growAndAppend(bytes, comingBytes);
@@ -81,7 +81,7 @@ export class ChunkBuffer {
     this.#buffer.set(framed, this.#batches.at(-1)?.offset);
   }
 
-  /** The last bytes appended. Valid until the next call. */
+  /** The last appended bytes. Valid until the next call. */
   tail(bytes: number): Buffer {
     return this.#buffer.subarray(this.#length - bytes, this.#length);
   }
@@ -110,15 +110,15 @@ export class ChunkBuffer {
   }
 }
 
-/** A chunk whose batches can be copied into a file with those of others. */
+/** A chunk whose batches can be copied into a file together with those of others. */
 export type JoinableChunk = ArrowChunk & { readonly layout: FileLayout };
 
-/** A file holds each dictionary once, so chunks with dictionaries cannot share one. */
+/** A file contains each dictionary once, so chunks with dictionaries cannot share one. */
 export function isJoinable(chunk: ArrowChunk): chunk is JoinableChunk {
   return chunk.layout !== undefined && !chunk.layout.hasDictionaries && chunk.batches > 0;
 }
 
-/** Byte for byte: a batch is only readable under the schema message that it came with. */
+/** Byte for byte: a batch is only readable with the schema message that it came with. */
 export function hasSameSchema(one: JoinableChunk, other: JoinableChunk): boolean {
   return one.layout.schema.framed.equals(other.layout.schema.framed);
 }

@@ -17,14 +17,14 @@ import type { DictionaryMessage } from './dictionaries.ts';
 import { readMessage, refuseCutOff, requireEnd } from './message-reader.ts';
 import type { FramedMessage } from './message-reader.ts';
 
-/** Messages that are not rows, by the tags of the union `MessageHeader` in Message.fbs. */
+/** Messages other than rows, by the tags of the union `MessageHeader` in Message.fbs. */
 const OTHER_KINDS: Readonly<Record<number, string>> = { 0: 'is empty', 4: 'is a tensor', 5: 'is a sparse tensor' };
 
 interface ChunkReaderParts extends ReadSchema {
   readonly source: ByteSource;
   readonly limits: ArrowLimits;
   readonly memory: ChunkMemory;
-  /** The message of the schema. */
+  /** The schema message. */
   readonly message: FramedMessage;
 }
 
@@ -93,7 +93,7 @@ export class ChunkReader {
     return message;
   }
 
-  /** Dictionaries are kept until they are replaced, at most to the end: later chunks repeat them. */
+  /** Dictionaries are kept until they are replaced, or to the end, because later chunks repeat them. */
   async #readDictionary({ framed, header, context }: FramedMessage): Promise<void> {
     const { source, limits, memory, dictionaries } = this.#parts;
     const { flatbuffer, table, bodyBytes } = header;
@@ -145,7 +145,7 @@ export class ChunkReader {
     this.#checkCompleted(message.header, { rows: header.rows, body: chunk.tail(header.bodyBytes) }, rules);
   }
 
-  /** In metadata whose parts overlap, what was checked first may have changed with what was completed later. */
+  /** If parts of the metadata overlap, what was checked first may have changed when later parts were completed. */
   #checkCompleted(
     { flatbuffer, kind }: MessageHeader,
     { rows, body }: { readonly rows: number; readonly body: Buffer },

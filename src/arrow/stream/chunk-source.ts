@@ -1,16 +1,16 @@
 import type { ArrowChunk, CheckedStream } from './checked-stream.ts';
 
-/** Chunks that were read ahead, and where the others come from. */
+/** Chunks that were read ahead, and the source of the rest. */
 export interface ChunkSource {
   readonly pulled: readonly ArrowChunk[];
   readonly rest: AsyncIterator<ArrowChunk>;
-  /** There is more than one chunk, so writing them takes several commits. */
+  /** Whether there are several chunks, so that writing them takes several commits. */
   readonly isLong: boolean;
-  /** Limits concurrent writes of chunks from clients. It is held per chunk: a slow sender does not hold it. */
+  /** Limits concurrent writes of chunks from clients. Held per chunk, so that a slow sender does not hold it. */
   readonly limit?: <Value>(work: () => Promise<Value>) => Promise<Value>;
 }
 
-/** Reads up to so many chunks ahead. They may be released again after they were written. */
+/** Reads up to `countMax` chunks ahead. They may be released again after they were written. */
 export async function pullChunks(stream: Pick<CheckedStream, 'chunks'>, countMax: number): Promise<ChunkSource> {
   const rest = stream.chunks[Symbol.asyncIterator]();
   const pulled: ArrowChunk[] = [];
@@ -33,7 +33,7 @@ export function releaseChunks({ pulled }: Pick<ChunkSource, 'pulled'>): void {
 
 /**
  * Writes the chunks in order and returns the sum of their rows. While one is written the next is read, so at most two
- * buffers are alive. The engine reads a chunk's memory until its write ends: only then is it released.
+ * buffers are in use. The engine reads a chunk's memory until its write ends; only then is it released.
  */
 export async function writeChunks(
   { pulled, rest, limit }: Omit<ChunkSource, 'isLong'>,
@@ -67,7 +67,7 @@ export async function writeChunks(
 }
 
 /**
- * A failed write ends the reading at once, because the next chunk may take long to arrive. When the reading fails, the
+ * A failed write stops the reading at once, because the next chunk may take long to arrive. If the reading fails, the
  * write is awaited: until it ends, the engine works on the table that is about to be removed.
  */
 async function pullDuring(

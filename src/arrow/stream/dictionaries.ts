@@ -13,16 +13,16 @@ export interface DictionaryMessage {
   readonly decodedBytes: number;
 }
 
-/** One dictionary: its first batch and the deltas since. */
+/** One dictionary: its first batch and later deltas. */
 interface Dictionary {
   readonly messages: DictionaryMessage[];
   decodedBytes: number;
   replayBytes: number;
 }
 
-/** The dictionaries in force at a point of the stream. */
+/** The current dictionaries at a point of the stream. */
 export class Dictionaries {
-  /** All batches in force, prefixes and metadata included. */
+  /** The size of all current batches, including prefixes and metadata. */
   bytes = 0;
   readonly #types: DictionaryTypes;
   readonly #bytesMax: number;
@@ -38,7 +38,7 @@ export class Dictionaries {
     return id !== undefined && this.#inForce.has(id);
   }
 
-  /** Returns the messages of the earlier dictionary that this one replaces. No chunk can hold both. */
+  /** Returns the messages of the earlier dictionary that this one replaces. No chunk can contain both. */
   add(message: DictionaryMessage, context: MessageContext): readonly DictionaryMessage[] {
     const earlier = this.#inForce.get(message.id);
     if (message.isDelta && earlier === undefined) {
@@ -69,7 +69,7 @@ export class Dictionaries {
     return this.#inForce.get(id)?.decodedBytes ?? 0;
   }
 
-  /** What the engine decodes and copies to read all dictionaries anew. */
+  /** The bytes that the engine decodes and copies to read all dictionaries again. */
   replayBytes(): number {
     let bytes = 0;
     for (const dictionary of this.#inForce.values()) bytes += dictionary.replayBytes;
@@ -81,7 +81,7 @@ export function messageBytes({ framed, body }: DictionaryMessage): number {
   return framed.length + body.length;
 }
 
-/** With every delta the engine copies the dictionary as it was before. */
+/** For every delta, the engine copies the whole previous dictionary. */
 function append(dictionary: Dictionary, message: DictionaryMessage): void {
   dictionary.messages.push(message);
   dictionary.decodedBytes += message.decodedBytes;

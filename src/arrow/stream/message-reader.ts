@@ -7,7 +7,7 @@ import { CONTINUATION, PREFIX_BYTES, readMessageHeader } from '../format/message
 import type { MessageHeader } from '../format/message-header.ts';
 import type { ByteSource } from './byte-source.ts';
 
-/** A message whose body is not read yet. */
+/** A message whose body was not read yet. */
 export interface FramedMessage {
   /** Prefix and metadata. */
   readonly framed: Buffer;
@@ -17,7 +17,7 @@ export interface FramedMessage {
 
 const STREAM_HINT = 'Send an Arrow IPC stream, such as pyarrow.ipc.new_stream writes.';
 
-/** Reads prefix and metadata of the next message, or `undefined` at the end-of-stream marker. */
+/** Reads prefix and metadata of the next message; `undefined` at the end-of-stream marker. */
 export async function readMessage(
   source: ByteSource,
   limits: ArrowLimits,
@@ -46,7 +46,7 @@ export async function readMessage(
   return { framed, header, context };
 }
 
-/** Nothing may follow the end of a stream, or two readers could disagree on what was sent. */
+/** Nothing may follow the end of a stream; otherwise two readers could disagree on what was sent. */
 export async function requireEnd(source: ByteSource): Promise<void> {
   const { offset } = source;
   if ((await source.take(1)) === undefined) return;
@@ -58,7 +58,7 @@ export function refuseCutOff(context: MessageContext): never {
   return context.refuse('is truncated by the end of the body', 'Send the complete stream.');
 }
 
-/** Eight bytes, or the four of the format before version 0.15. */
+/** Eight bytes, or four in the format before version 0.15. */
 async function readPrefix(source: ByteSource, context: MessageContext): Promise<Buffer> {
   const prefix = Buffer.allocUnsafe(PREFIX_BYTES);
   const first = prefix.subarray(0, 4);
