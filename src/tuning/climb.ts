@@ -4,13 +4,13 @@ import type { MeasuredSearch, SearchSettings } from '../model/tuning/search-tuni
 
 type Effort = Pick<SearchSettings, 'refineFactor' | 'ef'>;
 
-/** The settings to try, cheapest first: how many partitions are searched, and how well each of them. */
+/** The settings to try, cheapest first: how many partitions to search, and how thoroughly. */
 export interface Ladders {
   readonly probes: readonly number[];
   readonly efforts: readonly Effort[];
 }
 
-/** A rung of each ladder. */
+/** A rung on each ladder. */
 export interface Position {
   readonly probes: number;
   readonly efforts: number;
@@ -51,7 +51,7 @@ interface Climb {
   readonly ladders: Ladders;
   readonly start: Position;
   readonly goal: number;
-  /** `undefined` when the time is over. */
+  /** `undefined` when time is up. */
   readonly measure: (settings: SearchSettings) => Promise<MeasuredSearch | undefined>;
 }
 
@@ -61,12 +61,12 @@ interface Rung extends MeasuredSearch {
 
 type Axis = keyof Position;
 
-/** A step that adds less recall is not what the search lacks. */
+/** A step that adds less recall than this is not what the search lacks. */
 const GAIN_MIN = 0.01;
 
 /**
- * Climbs the ladder that adds recall until the goal is reached, then goes down both as far as the goal allows. Gives all
- * that was measured, and where to start for a narrower filter; `undefined` when there was no time at all.
+ * Climbs the ladder that adds recall until the goal is reached, then goes down both as far as the goal allows. Returns
+ * all measurements, and where to start for a narrower filter; `undefined` if there was no time at all.
  */
 export async function climb({ ladders, start, goal, measure }: Climb) {
   const rungs = new Map<string, Rung>();
@@ -97,7 +97,7 @@ export async function climb({ ladders, start, goal, measure }: Climb) {
 
 type Visit = (position: Position) => Promise<Rung | undefined>;
 
-/** The ladder that lacks is not known: tries each, and then both at once. */
+/** It is unknown which ladder is too low, so tries each, and then both at once. */
 async function findHigher(from: Rung, visit: Visit): Promise<Rung | undefined> {
   for (const axis of ['efforts', 'probes'] as const) {
     const next = await visit(move(from.position, axis, 1));
@@ -118,7 +118,7 @@ function move(position: Position, axis: Axis, by: number): Position {
   return { ...position, [axis]: position[axis] + by };
 }
 
-/** By rungs: measured times would make the choice a matter of chance. */
+/** Compares rungs: measured times would make the choice a matter of chance. */
 function compareCost(one: Rung, other: Rung): number {
   const height = ({ position }: Rung): number => position.probes + position.efforts;
   return height(one) - height(other) || one.milliseconds - other.milliseconds;

@@ -10,15 +10,15 @@ interface CountedFilter {
   readonly tableId: string;
   readonly state: TableState;
   readonly filter: GuardedSql;
-  /** Of the table. */
+  /** The rows of the table. */
   readonly rows: number;
 }
 
 const FILTERS_MAX = 1000;
-/** An estimate: a table may change meanwhile. */
+/** Only an estimate, because the table may change meanwhile. */
 const KEPT_MILLISECONDS = 60_000;
 
-/** Which share of the rows of a table passes a filter. A filter is counted once, and remembered for a while. */
+/** The share of a table's rows that pass a filter. The count of each filter is cached for a while. */
 export class FilterShares {
   readonly #rows: Engine['rows'];
   readonly #shares = new LRUCache<string, number>({ max: FILTERS_MAX, ttl: KEPT_MILLISECONDS });
@@ -28,7 +28,7 @@ export class FilterShares {
   }
 
   async estimate({ tableId, state, filter, rows }: CountedFilter, timeout: QueryTimeout): Promise<number> {
-    // A filter may be a long text.
+    // Hashed, because a filter may be a long text.
     const key = hash('sha256', `${tableId}\u0000${state.branch ?? ''}\u0000${filter}`);
     const known = this.#shares.get(key);
     if (known !== undefined) return known;

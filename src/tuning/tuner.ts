@@ -23,32 +23,32 @@ export interface TunerParts {
 
 interface TuneRequest {
   readonly index: string;
-  /** Absent: the main branch. */
+  /** The main branch if absent. */
   readonly branch?: string | undefined;
-  /** By default that of the last time, or the setting's. */
+  /** Default: the last target, or that of the setting. */
   readonly target?: number | undefined;
-  /** What the build or refresh took, in milliseconds: the measurement may take a part of it. */
+  /** The duration of the build or refresh, in milliseconds, which bounds that of the measurement. */
   readonly buildMilliseconds: number;
 }
 
 const QUERIES_MIN = 40;
-/** A graph may miss all neighbours of one query in twenty, which a few dozen queries often do not show. */
+/** A graph may miss all neighbors of one query in twenty, which a few dozen queries often do not show. */
 const QUERIES_MAX = 200;
-/** More queries leave fewer settings to try: in a second of the measurement, as many as this. */
+/** More queries leave time for fewer settings: this many per second of measurement. */
 const QUERIES_PER_SECOND = 10;
 
-/** The measurement takes at most this part of the build, or `index.tuningSecondsMin` if that is more. */
+/** The measurement takes at most this share of the build time, or `index.tuningSecondsMin` if that is more. */
 const PART_OF_BUILD = 0.08;
-/** The part of that time after which no more exact neighbours are looked for. */
+/** The share of that time after which no more exact neighbors are searched for. */
 const PART_FOR_NEIGHBOURS = 0.3;
 
-/** Without a filter it may take so much longer. */
+/** How much longer the measurement without a filter may take. */
 const LATE_MILLISECONDS = 500;
 
-/** An index is measured again when its table has grown or shrunk by this part. */
+/** An index is measured again after its table has grown or shrunk by this share. */
 const CHANGE_MIN = 0.1;
 
-/** Measures vector indexes, and keeps what searches without parameters use. */
+/** Measures vector indexes, and stores the parameters for searches without parameters. */
 export class Tuner {
   readonly #parts: TunerParts;
 
@@ -56,21 +56,21 @@ export class Tuner {
     this.#parts = parts;
   }
 
-  /** A failure is reported and changes nothing: the index serves searches all the same. A dropped table is none. */
+  /** A failure is reported but changes nothing: the index still serves searches. A dropped table is no failure. */
   async tune(table: ActiveTable, request: TuneRequest): Promise<IndexTuning | undefined> {
     const { catalog, telemetry, limits } = this.#parts;
     try {
       const tuning = limits.tuningSeconds === 0 ? undefined : await this.#measure(table, request);
       if (tuning === undefined) {
-        // What is known is of an index before this one, or of other rows.
+        // The known tuning belongs to an earlier index, or to other rows.
         const former = findTuning(table.tunings, request.index, request.branch);
         if (former !== undefined) await catalog.tables.removeTuning(table.id, former);
         return undefined;
       }
       await catalog.tables.saveTuning(table.id, tuning);
-      // A commit that came before it has found nothing to forget.
+      // A concurrent commit may have found nothing to forget.
       await this.forgetOutdated(table);
-      // The metric is that of the main branch.
+      // The metric is for the main branch only.
       if (tuning.branch !== undefined) return tuning;
       const { index, indexType, target, milliseconds } = tuning;
       const recalls = tuning.classes.map((each) => chooseMeasured(each, toRecallGoal(tuning, target))?.recall ?? 0);
@@ -90,7 +90,7 @@ export class Tuner {
     }
   }
 
-  /** For after maintenance: the indexes that were never measured, or whose table has changed much since. */
+  /** Call it after maintenance: measures indexes that were never measured, or whose table has changed much since. */
   async tuneChanged(table: ActiveTable, buildMilliseconds: number): Promise<void> {
     const tunings = await this.forgetOutdated(table);
     if (this.#parts.limits.tuningSeconds === 0) return;
@@ -102,8 +102,8 @@ export class Tuner {
   }
 
   /**
-   * Forgets what was measured of indexes that are gone or were replaced, and follows renamed columns. Gives what is left.
-   * A failure is reported.
+   * Forgets tunings of indexes that are gone or were replaced, and follows renamed columns. Returns the remaining ones.
+   * Reports failures.
    */
   async forgetOutdated({ id, location }: Pick<TableRecord, 'id' | 'location'>): Promise<readonly IndexTuning[]> {
     const { catalog } = this.#parts;
@@ -122,7 +122,7 @@ export class Tuner {
     return kept;
   }
 
-  /** If its index still has the same type, distance and column, or the column has another name. */
+  /** The tuning if its index still has the same type, distance and column, which may have been renamed. */
   async #findCurrent(location: TableRecord['location'], tuning: IndexTuning): Promise<IndexTuning | undefined> {
     const { engine } = this.#parts;
     const state = { location, branch: tuning.branch, version: undefined };
@@ -142,7 +142,7 @@ export class Tuner {
     }
   }
 
-  /** Unless the table is gone. A catalog that cannot answer does not hide the failure. */
+  /** Reports unless the table is gone. If the catalog does not respond, reports anyway. */
   async #report(tableId: string, cause: unknown): Promise<void> {
     const { catalog, telemetry } = this.#parts;
     const exists = await catalog.tables.has(tableId).catch(() => true);
@@ -174,13 +174,13 @@ export class Tuner {
   }
 }
 
-/** At most; fewer if their exact neighbours take too long. */
+/** An upper bound: there are fewer if finding their exact neighbors takes too long. */
 export function countQueries(milliseconds: number): number {
   const fitting = Math.floor((milliseconds / 1000) * QUERIES_PER_SECOND);
   return Math.min(QUERIES_MAX, Math.max(QUERIES_MIN, fitting));
 }
 
-/** Each class starts where the one before has ended: a narrower filter needs more partitions. */
+/** Each class starts where the previous one ended: a narrower filter needs more partitions. */
 async function measureClasses(sample: SearchSample, target: number, until: number): Promise<readonly TunedClass[]> {
   const { type } = sample.index;
   const classes: TunedClass[] = [];
@@ -196,7 +196,7 @@ async function measureClasses(sample: SearchSample, target: number, until: numbe
       return isLate ? undefined : { settings, ...(await sample.measure(settings, share, goal)) };
     };
     const climbed = await climb({ ladders: LADDERS[type], start, goal, measure });
-    // What is not known of a class is assumed from the one before, on the safe side.
+    // Unmeasured classes use the settings of the previous one, which is safe.
     const isPoor = climbed !== undefined && climbed.recall < withMargin(target);
     if (climbed === undefined || (isLate && share < 1 && isPoor)) break;
     const exact = isPoor ? toExact(sample, climbed.measured) : [];
@@ -206,7 +206,7 @@ async function measureClasses(sample: SearchSample, target: number, until: numbe
   return classes;
 }
 
-/** An index that misses too much is not used, unless comparing every row takes much longer. */
+/** An index with insufficient recall is not used, unless comparing every row takes much longer. */
 function toExact({ exactMilliseconds }: SearchSample, tried: readonly MeasuredSearch[]): readonly MeasuredSearch[] {
   const slowest = Math.max(...tried.map(({ milliseconds }) => milliseconds));
   if (exactMilliseconds > slowest * EXACT_FACTOR_MAX) return [];
