@@ -1,7 +1,7 @@
 /** Numbers as short text for addresses: `f4:` or `f8:` and the bytes of the floats in base64 for URLs. */
 const PACKED = /^f([48]):([\w-]*)$/;
 
-/** Four bytes each where no digit is lost, else eight. */
+/** Four bytes per number if that loses no digit, otherwise eight. */
 export function packNumbers(numbers: readonly number[]): string {
   const isSingle = numbers.every((number) => toSingle(number) === number);
   const floats = isSingle ? Float32Array.from(numbers) : Float64Array.from(numbers);
@@ -19,7 +19,9 @@ export function unpackNumbers(text: string): readonly number[] | undefined {
     : Array.from(new Float64Array(bytes.buffer));
 }
 
-/** Rounded to single precision, with as few digits as tell it from its neighbours: 0.1, not 0.10000000149011612. */
+/**
+ * Rounded to single precision, with as few digits as distinguish it from its neighbors: 0.1, not 0.10000000149011612.
+ */
 export function toSingle(number: number): number {
   return fromSingle(Math.fround(number));
 }

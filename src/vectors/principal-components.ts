@@ -7,21 +7,21 @@ export interface Matrix {
 
 export interface Projection {
   readonly mean: Float64Array;
-  /** Two directions of length 1, at right angles, the one with the largest variance first. */
+  /** Two orthogonal directions of length 1, the one with the largest variance first. */
   readonly axes: readonly [Float64Array, Float64Array];
-  /** The share of the variance that both show, from 0 to 1. */
+  /** The share of the variance that both explain, from 0 to 1. */
   readonly share: number;
 }
 
-/** More directions than wanted: the wanted ones converge faster. */
+/** More directions than needed, so that the needed ones converge faster. */
 const DIRECTIONS = 6;
 const ROUNDS_MAX = 60;
 const CHANGE_MAX = 1e-5;
 const ROWS_PER_STEP = 250;
 
 /**
- * The two principal components, by subspace iteration from a fixed start: the same rows give the same map. Yields the
- * share of the work that is done after every few rows, which lets a page respond in between.
+ * The two principal components, by subspace iteration from a fixed start: the same rows produce the same map. Yields
+ * the completed share of the work every few rows, so that a page can respond in between.
  */
 export function* findComponents(matrix: Matrix): Generator<number, Projection> {
   const mean = yield* meanOf(matrix);
@@ -41,7 +41,7 @@ export function* findComponents(matrix: Matrix): Generator<number, Projection> {
   return { mean, axes: [withFixedSign(first), withFixedSign(second)], share };
 }
 
-/** The place of a vector on the map. */
+/** The position of a vector on the map. */
 export function projectVector({ mean, axes }: Projection, vector: ArrayLike<number>): readonly [number, number] {
   let [x, y] = [0, 0];
   for (let at = 0; at < mean.length; at += 1) {
@@ -94,11 +94,11 @@ function* multiply(
 
 interface Rotated {
   readonly images: Directions;
-  /** The largest first. */
+  /** Largest first. */
   readonly variances: readonly number[];
 }
 
-/** Turns the directions within their space to the principal ones (Rayleigh–Ritz). */
+/** Rotates the directions within their space to the principal ones (Rayleigh–Ritz). */
 function rotate(basis: Directions, images: Directions): Rotated {
   const small = basis.map((direction) => images.map((image) => dot(direction, image)));
   const { values, vectors } = eigenOfSymmetric(small);
@@ -122,7 +122,7 @@ function combine(directions: Directions, weights: readonly number[]): Float64Arr
 
 const SWEEPS_MAX = 50;
 
-/** Jacobi's method, for matrices of a few rows. The columns of `vectors` are the eigenvectors. */
+/** Jacobi's method, for small matrices. The columns of `vectors` are the eigenvectors. */
 function eigenOfSymmetric(matrix: readonly (readonly number[])[]): {
   readonly values: readonly number[];
   readonly vectors: readonly (readonly number[])[];
@@ -136,7 +136,7 @@ function eigenOfSymmetric(matrix: readonly (readonly number[])[]): {
   return { values: a.map((line, at) => line[at] ?? 0), vectors: v };
 }
 
-/** One rotation that makes the entry in row `p` and column `q` zero. */
+/** One rotation that zeroes the entry in row `p` and column `q`. */
 function annihilate(a: number[][], v: number[][], p: number, q: number): void {
   const off = a[p]?.[q] ?? 0;
   if (off === 0) return;
@@ -159,7 +159,7 @@ function turnPair(line: number[], p: number, q: number, { c, s }: { readonly c: 
   line[q] = s * one + c * other;
 }
 
-/** Gram–Schmidt, twice for precision; a direction that depends on those before becomes zero. */
+/** Gram–Schmidt, twice for precision; linearly dependent directions become zero. */
 function orthonormal(directions: Directions): Directions {
   const done: Float64Array[] = [];
   for (const direction of directions) {
@@ -183,7 +183,7 @@ function startOf(count: number, columns: number): Directions {
   );
 }
 
-/** Both signs are right: the entry farthest from zero is made positive. */
+/** The sign is arbitrary, so the entry with the largest magnitude is made positive. */
 function withFixedSign(axis: Float64Array): Float64Array {
   const farthest = axis.reduce((best, value) => (Math.abs(value) > Math.abs(best) ? value : best), 0);
   return farthest < 0 ? axis.map((value) => -value) : axis;
