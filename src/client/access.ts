@@ -28,13 +28,13 @@ import type {
 import type { ApiClient, JsonClient } from './api-client.ts';
 import { collect, readItems } from './calls.ts';
 
-/** With the permissions on a table or a namespace, or else on the database. */
+/** Includes the permissions on a table, a namespace, or otherwise the database. */
 export async function whoami(
   client: ApiClient,
   on: { readonly table?: TablePath; readonly namespace?: NamespacePath } = {},
 ): Promise<WhoamiReply> {
   const { table, namespace } = on;
-  // No name contains a slash, and other names may contain the default delimiter.
+  // No name contains a slash, but names may contain the default delimiter.
   const named = table ?? namespace;
   const isPlain = named === undefined || named.every((name) => !name.includes(DEFAULT_DELIMITER));
   const delimiter = isPlain ? undefined : '/';
@@ -97,7 +97,7 @@ export async function listDatabases(client: JsonClient): Promise<ListDatabasesRe
 /** A principal, such as `key:ID`, or `database:NAME`. */
 export type QuotaSubject = string;
 
-/** Of the caller itself when no subject is named. */
+/** The usage of the caller if no subject is given. */
 export async function describeUsage(client: ApiClient, subject?: QuotaSubject): Promise<UsageReply> {
   return client.json('/v1/access/usage', { json: subject === undefined ? {} : toSubjectFields(subject) });
 }
@@ -111,7 +111,7 @@ export async function setQuota(client: JsonClient, subject: QuotaSubject, quota:
   return client.json('/v1/access/quota/set', { json: { ...toSubjectFields(subject), ...quota } });
 }
 
-/** All limits when none is named. */
+/** Removes all limits if none is given. */
 export async function removeQuota(
   client: JsonClient,
   subject: QuotaSubject,

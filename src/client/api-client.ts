@@ -9,19 +9,19 @@ export const ARROW_FILE = 'application/vnd.apache.arrow.file';
 export const NDJSON = 'application/x-ndjson';
 
 export interface ClientOptions {
-  /** Address of the server, with its base path, such as `http://127.0.0.1:2333`. */
+  /** The address of the server, including its base path, such as `http://127.0.0.1:2333`. */
   readonly url: string;
   readonly key?: string | undefined;
-  /** An access token, in place of a key. */
+  /** An access token, instead of a key. */
   readonly token?: string | undefined;
-  /** The default database when absent. */
+  /** The default database if absent. */
   readonly database?: string | undefined;
   /** Timeout for the first byte of a reply; it does not limit uploads. */
   readonly answerSecondsMax?: number | undefined;
   readonly fetch?: typeof fetch | undefined;
 }
 
-/** A stream is sent as it comes; browsers support that only over HTTP/2, so the console sends blobs. */
+/** A stream is sent as it is produced; browsers support that only over HTTP/2, so the console sends blobs. */
 export type BytesToSend = Uint8Array | Blob | ReadableStream<Uint8Array>;
 
 /** A request; without `json` and `bytes` it is a GET. */
@@ -29,7 +29,7 @@ export interface Call {
   readonly query?: Readonly<Record<string, string | number | boolean | undefined>> | undefined;
   readonly json?: unknown;
   readonly bytes?: BytesToSend | undefined;
-  /** Of `bytes`; an Arrow stream when absent. */
+  /** The type of `bytes`; an Arrow stream if absent. */
   readonly contentType?: string | undefined;
   readonly accept?: string | undefined;
   readonly headers?: Readonly<Record<string, string>> | undefined;
@@ -42,8 +42,8 @@ const ANSWER_SECONDS_MAX = 300;
 export type JsonClient = Pick<ApiClient, 'json'>;
 
 /**
- * The server's API over `fetch`, in Node and in browsers. `json` is for JSON replies, `open` for replies that are read as
- * they arrive. Both throw a `ClientError` for a refusal, and a `ConnectionError` when there was no reply.
+ * The server's API over `fetch`, in Node and browsers. `json` is for JSON replies, `open` for replies that are read as
+ * they arrive. Both throw a `ClientError` for a refusal, and a `ConnectionError` if there was no reply.
  */
 export class ApiClient {
   readonly url: string;
@@ -78,7 +78,7 @@ export class ApiClient {
     return this.#read(await this.open(path, call));
   }
 
-  /** The reply to a call that succeeded, with its body still to be read. */
+  /** The reply to a successful call; its body is still to be read. */
   async open(path: string, call: Call = {}): Promise<Response> {
     const response = await this.#fetch(`${this.url}${withQuery(path, call.query)}`, call);
     if (!response.ok) throw new ClientError(response, readErrorBody(await this.#read(response)));
@@ -145,7 +145,7 @@ export class ApiClient {
   }
 }
 
-/** Each character of a header is one byte: the name goes as UTF-8. Spaces at its ends would get lost. */
+/** Headers are bytes, so the name is sent as UTF-8. Spaces at its ends would be lost. */
 function toHeaderText(name: string): string {
   if (/^ | $|[\p{Cc}\p{Cs}]/u.test(name)) {
     const hint = 'It must not have control characters, and not begin or end with a space.';
@@ -176,7 +176,7 @@ function readErrorBody(text: string): Partial<ErrorBody> {
 
 type Defined<Fields> = { [Name in keyof Fields]?: Exclude<Fields[Name], undefined> };
 
-/** The fields that have a value: an optional field of a request may be absent, but not `undefined`. */
+/** Only the fields with a value: an optional field of a request may be absent, but not `undefined`. */
 export function defined<Fields extends object>(fields: Fields): Defined<Fields> {
   const present = Object.entries(fields).filter(([, value]) => value !== undefined);
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The same fields without those that are undefined.

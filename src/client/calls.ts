@@ -22,10 +22,10 @@ function toAddress(kind: 'table' | 'namespace' | 'materialized_view', names: Nam
   return `/v1/${kind}/${identifier}/${action}${isPlain ? '' : '?delimiter=%2F'}`;
 }
 
-/** Optional when all fields of the body are. */
+/** Optional if all fields of the body are. */
 type BodyArgument<Body> = Partial<Body> extends Body ? [body?: Body] : [body: Body];
 
-/** An operation on a table, with JSON in both directions, as a function of client, table and body. */
+/** A function of client, table and body that calls a JSON operation on a table. */
 export function tableOperation<Reply, Body extends object = object>(
   action: string,
   call: Pick<Call, 'accept' | 'headers'> = {},
@@ -41,14 +41,14 @@ export function namespaceOperation<Reply, Body extends object = object>(action: 
   };
 }
 
-/** For actions whose path is not fixed. */
+/** For actions whose path varies. */
 export async function callTable<Reply>(client: ApiClient, table: TablePath, action: string, body: object) {
   return tableOperation<Reply>(action)(client, table, body);
 }
 
 type Page = { readonly page_token?: string };
 
-/** Far more than any listing has: a server whose page tokens never end must not keep a client busy forever. */
+/** Far more than any listing has: page tokens that never end must not keep a client busy forever. */
 const PAGES_MAX = 100_000;
 
 /** The items of a listing, page by page. With a body it is read with POST, else with GET. */
@@ -85,7 +85,7 @@ export async function cancelJob(client: ApiClient, id: string): Promise<void> {
 }
 
 interface WaitOptions {
-  /** Called with every reply, the last one too. */
+  /** Called with every reply, including the last one. */
   readonly onProgress?: (job: JobReply) => void;
   readonly signal?: AbortSignal;
 }
@@ -93,7 +93,7 @@ interface WaitOptions {
 const FIRST_WAIT_MILLISECONDS = 50;
 const WAIT_MILLISECONDS_MAX = 1000;
 
-/** Polls until the job has ended, ever less often; the server limits how long a job may run. */
+/** Polls until the job has ended, with growing pauses; the server limits how long a job may run. */
 export async function waitForJob(client: ApiClient, id: string, { onProgress, signal }: WaitOptions = {}) {
   for (let wait = FIRST_WAIT_MILLISECONDS; ; wait = Math.min(wait * 1.5, WAIT_MILLISECONDS_MAX)) {
     const job = await client.json<JobReply>('/v1/jobs/describe', { json: { job_id: id }, signal });

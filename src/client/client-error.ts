@@ -3,14 +3,14 @@ import type { ErrorBody } from '../wire/shapes.ts';
 /** The server refused. `message` says what was wrong, `hint` what would be right. */
 export class ClientError extends Error {
   readonly status: number;
-  /** The number that Lance clients read; `undefined` when a proxy replied. */
+  /** The number that Lance clients read; `undefined` if a proxy replied. */
   readonly code: number | undefined;
   readonly title: string;
-  /** Both sentences, as the server joins them. */
+  /** Both sentences, joined by the server. */
   readonly detail: string;
   readonly hint: string | undefined;
   readonly requestId: string | undefined;
-  /** Present when the same request may succeed later. */
+  /** Present if the same request may succeed later. */
   readonly retryAfterSeconds: number | undefined;
 
   constructor({ status, headers }: Response, body: Partial<ErrorBody>) {
@@ -28,12 +28,12 @@ export class ClientError extends Error {
   }
 }
 
-/** There was no reply: nothing listens, the host is unknown, the connection broke, or it took too long. */
+/** There was no reply: nothing listens, the host is unknown, the connection broke, or it timed out. */
 export class ConnectionError extends Error {
   readonly url: string;
-  /** The code of the system, such as `ECONNREFUSED`. */
+  /** The system's error code, such as `ECONNREFUSED`. */
   readonly code: string | undefined;
-  /** What to do, where starting the server would not help. */
+  /** What to do, if starting the server would not help. */
   readonly hint: string | undefined;
 
   constructor(url: string, cause: unknown) {
@@ -96,7 +96,7 @@ const REASONS: Readonly<Record<string, Reason>> = {
 
 const CAUSES_MAX = 4;
 
-/** `fetch` wraps the error of the system, once or twice. */
+/** `fetch` wraps the system error, once or twice. */
 function causesOf(error: unknown): readonly Error[] {
   const found: Error[] = [];
   for (let each = error; each instanceof Error && found.length < CAUSES_MAX; each = each.cause) found.push(each);
@@ -104,8 +104,8 @@ function causesOf(error: unknown): readonly Error[] {
 }
 
 /**
- * Where the server found an error in a SQL text, as its message says: in which text, such as `filter` or
- * `updates[0] expression`, and at which character, counted from 1 as people see them.
+ * Where the server found an error in an SQL text, according to its message: in which text, such as `filter` or
+ * `updates[0] expression`, and at which character, counted from 1.
  */
 export function findSqlPosition(message: string) {
   const [, text, character] = /^In (.+?) at character (\d+)[,:]/.exec(message) ?? [];

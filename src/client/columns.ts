@@ -20,7 +20,7 @@ export const updateFieldMetadata = tableOperation<UpdateFieldMetadataReply, Upda
   'update_field_metadata',
 );
 
-/** The models that a text to search for can be embedded with. */
+/** The models that can embed search texts. */
 export async function describeEmbeddings(client: ApiClient): Promise<DescribeEmbeddingsReply> {
   return client.json('/v1/embeddings');
 }
@@ -28,13 +28,13 @@ export async function describeEmbeddings(client: ApiClient): Promise<DescribeEmb
 export type FieldJson = SchemaJson['fields'][number];
 type OnBranch = Pick<State, 'branch'>;
 
-/** Whether vectors can be made of a column: it holds lists of numbers. */
+/** Whether a column can be converted to vectors, because it contains lists of numbers. */
 export function holdsNumberLists({ type }: FieldJson): boolean {
   const isList = type.type === 'list' || type.type === 'large_list';
   return isList && /^(?:u?int\d+|float\d+|halffloat|float|double)$/.test(itemOf(type)?.type.type ?? '');
 }
 
-/** The length of the first list; `undefined` when all rows are null. */
+/** The length of the first list; `undefined` if all rows are null. */
 export async function findListLength(client: ApiClient, table: TablePath, { name }: FieldJson, on: OnBranch = {}) {
   const length = `array_length(${sqlFieldReference([name])})`;
   const filter = `${sqlFieldReference([name])} IS NOT NULL`;
@@ -42,7 +42,7 @@ export async function findListLength(client: ApiClient, table: TablePath, { name
   return row === undefined ? undefined : Number(row['length']);
 }
 
-/** Turns lists of numbers into vectors; the server refuses it when a list has another length. */
+/** Converts lists of numbers to vectors; the server refuses if a list has another length. */
 export async function convertToVectors(
   client: ApiClient,
   table: TablePath,

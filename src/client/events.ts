@@ -18,9 +18,9 @@ export interface EventsPage {
 }
 
 interface FollowOptions {
-  /** Only events of this table or namespace and of everything below it. */
+  /** Only events of this table or namespace, and of everything below it. */
   readonly below: NamespacePath;
-  /** Only events after it; only new ones when absent. */
+  /** Only events after it; only new ones if absent. */
   readonly cursor?: string | undefined;
   readonly signal: AbortSignal;
 }

@@ -20,19 +20,19 @@ import type { ApiClient } from './api-client.ts';
 import { ClientError } from './client-error.ts';
 import { collect, readItems, tableAddress, tableOperation } from './calls.ts';
 
-/** Which state of a table is meant; the latest of the main branch when both are absent. */
+/** A state of a table; the latest version of the main branch if both are absent. */
 export interface State {
   readonly version?: number;
   readonly branch?: string;
 }
 
-/** The latest first, at most `limit` of them. */
+/** Latest first, up to `limit`. */
 export async function listVersions(
   client: ApiClient,
   table: TablePath,
   { limit, ...branch }: Pick<State, 'branch'> & { readonly limit: number },
 ): Promise<TableVersionShape[]> {
-  // Pages have the server's default size: a greater limit could be refused.
+  // Pages have the server's default size: a larger limit could be refused.
   const body = { descending: true, ...branch };
   const address = tableAddress(table, 'version/list');
   const found: TableVersionShape[] = [];
@@ -68,14 +68,14 @@ export async function listBranches(
 export const createBranch = tableOperation<ChangeReply, CreateBranchBody>('branches/create');
 export const deleteBranch = tableOperation<ChangeReply, { readonly name: string }>('branches/delete');
 
-/** Versions beyond these pages of the feed show no operation. */
+/** Versions older than these pages of the feed show no operation. */
 const PAGES_MAX = 5;
 const PAGE_RECORDS = 1000;
 const CLOCK_SLACK_MILLISECONDS = 1000;
 
 /**
- * The transactions of this server that created these versions, which are listed latest first. Callers that may read the
- * table but not the feed get none.
+ * The transactions of this server that created these versions, which must be listed latest first. Empty for callers
+ * that may read the table but not the feed.
  */
 export async function readCommits(
   client: ApiClient,
@@ -107,7 +107,7 @@ async function readFeed(client: ApiClient, before: string): Promise<ListTransact
   }
 }
 
-/** Tags and branches are recorded with the version that they refer to, and did not create. */
+/** Tags and branches are recorded with a version that they refer to but did not create. */
 function isCommitOf({ id, branch, operation }: Transaction, table: TablePath, wanted: string | undefined): boolean {
   return branch === wanted && id.join('/') === table.join('/') && !/_(?:tag|branch|versions)$/.test(operation);
 }
@@ -116,7 +116,7 @@ const DIGITS = '0123456789abcdefghjkmnpqrstvwxyz';
 const TIME_DIGITS = 10;
 const ID_DIGITS = 26;
 
-/** Ids sort by time: the feed can start at any moment. */
+/** Ids sort by time, so the feed can start at any time. */
 function firstIdAt(milliseconds: number): string {
   let rest = Math.max(0, Math.trunc(milliseconds));
   let digits = '';

@@ -21,7 +21,7 @@ import { ClientError } from './client-error.ts';
 
 export const countRows = tableOperation<number, CountRowsBody>('count_rows');
 
-/** `undefined` when there is no such table. */
+/** `undefined` if there is no such table. */
 export async function findRowCount(client: ApiClient, table: TablePath): Promise<number | undefined> {
   try {
     return await countRows(client, table);
@@ -31,7 +31,7 @@ export async function findRowCount(client: ApiClient, table: TablePath): Promise
   }
 }
 
-/** The rows as bytes, to be read as they arrive: an Arrow stream, or what `accept` asks for. */
+/** The rows as bytes, to be read as they arrive: an Arrow stream, or the type in `accept`. */
 export async function openQuery(
   client: ApiClient,
   table: TablePath,
@@ -52,12 +52,12 @@ export type JsonValue =
 
 export type JsonRow = Readonly<Record<string, JsonValue>>;
 
-/** For columns whose names are not known: `row[column]` also finds what every object inherits, such as `constructor`. */
+/** For unknown column names: `row[column]` would also find inherited members, such as `constructor`. */
 export function cellOf(row: JsonRow | undefined, column: string): JsonValue | undefined {
   return row !== undefined && Object.hasOwn(row, column) ? row[column] : undefined;
 }
 
-/** The rows as values, all at once, for results that a person looks at. */
+/** All rows at once as values, for results that people look at. */
 export async function queryRows(
   client: ApiClient,
   table: TablePath,
@@ -70,10 +70,12 @@ export async function queryRows(
     .map(parseRow);
 }
 
-/** Only a line with 16 digits in a row, but for a decimal point, can hold what a JavaScript number would round. */
+/**
+ * Only a line with 16 consecutive digits, apart from a decimal point, may contain a number that JavaScript would round.
+ */
 const LONG_NUMBER = /[:[,]\s*-?(?:\d{16}|\d[\d.]{16})/;
 
-/** Of a name that occurs twice, the last value counts, as in `JSON.parse`. */
+/** If a name occurs twice, the last value counts, as in `JSON.parse`. */
 const AS_JSON_PARSE: ParseOptions = { parseNumber, onDuplicateKey: ({ newValue }) => newValue };
 
 function parseRow(line: string): JsonRow {
@@ -85,7 +87,7 @@ function parseExact(text: string): unknown {
   return LONG_NUMBER.test(text) ? parse(text, undefined, AS_JSON_PARSE) : JSON.parse(text);
 }
 
-/** Where a JavaScript number would be rounded, an integer becomes a `bigint`, and a decimal stays text. */
+/** If JavaScript would round a number, an integer becomes a `bigint`, and a decimal stays text. */
 export function parseNumber(text: string): number | bigint | string {
   const value = Number(text);
   if (/^-?\d+$/.test(text)) return Number.isSafeInteger(value) ? value : BigInt(text);
@@ -109,7 +111,7 @@ export async function diffTable(client: ApiClient, table: TablePath, body: DiffT
   return parseExact(text) as TableDiff;
 }
 
-/** Runs the query, and says what each step cost. */
+/** Runs the query, and returns the cost of each step. */
 export const analyzePlan = tableOperation<{ readonly text: string; readonly plan: PlanStep }, QueryTableBody>(
   'analyze_plan',
   { accept: 'application/vnd.tiltyard.plan+json' },
@@ -118,7 +120,7 @@ export const analyzePlan = tableOperation<{ readonly text: string; readonly plan
 export const updateRows = tableOperation<UpdateTableReply, UpdateTableBody>('update');
 export const deleteRows = tableOperation<DeleteReply, DeleteBody>('delete');
 
-/** Adds the rows of an Arrow stream, or replaces all rows by them. */
+/** Adds the rows of an Arrow stream, or replaces all rows with them. */
 export async function insertRows(
   client: ApiClient,
   table: TablePath,
@@ -167,7 +169,7 @@ interface MergeOptions extends Pick<Call, 'query' | 'headers' | 'signal'> {
   readonly on: readonly string[];
 }
 
-/** Merges the rows of an Arrow stream by key; the query says what happens to which rows. */
+/** Merges the rows of an Arrow stream by key; the query parameters choose what happens to which rows. */
 export async function mergeRows(
   client: ApiClient,
   table: TablePath,
@@ -180,10 +182,10 @@ export async function mergeRows(
 }
 
 interface UpsertOptions extends Pick<Call, 'headers' | 'signal'> {
-  /** The columns that rows are matched on. */
+  /** The columns on which rows are matched. */
   readonly on: readonly string[];
   readonly branch?: string | undefined;
-  /** SQL: rows of the table that match no row that was sent are deleted where it is true. */
+  /** SQL condition: deletes matching table rows that have no counterpart in the sent rows. */
   readonly deleteWhere?: string | undefined;
 }
 

@@ -44,7 +44,7 @@ import type { State } from './history.ts';
 
 /** The tables of all namespaces, in order. */
 export function listTables(client: ApiClient): AsyncGenerator<TablePath> {
-  // No name contains a slash, so the identifiers can be split at it.
+  // No name contains a slash, so identifiers can be split at it.
   return readItems(client, '/v1/tables?delimiter=%2F', (page: ListTablesReply) =>
     page.tables.map((identifier) => toPath(identifier.split('/'))),
   );
@@ -60,7 +60,7 @@ function toPath([first = DEFAULT_DELIMITER, ...rest]: readonly string[]): TableP
   return [first, ...rest];
 }
 
-/** The server describes a schema in this form. */
+/** The server describes schemas in this form. */
 type DescribedTable = Omit<DescribeTableReply, 'schema'> & { readonly schema?: SchemaJson };
 
 export const describeTable = tableOperation<DescribedTable, DescribeTableBody>('describe');
@@ -94,10 +94,10 @@ export const setManagedVersioning = tableOperation<SetManagedVersioningReply, Se
 
 export const describeMaintenance = tableOperation<DescribeMaintenanceReply>('maintenance/describe');
 
-/** Returns at once with the job; `waitForJob` follows it. */
+/** Returns the job at once; `waitForJob` follows it. */
 export const startMaintenance = tableOperation<RunMaintenanceReply>('maintenance/run', RESPOND_ASYNC);
 
-/** The namespaces directly below one, the root when it is empty. */
+/** The direct children of a namespace, by default of the root. */
 export function listNamespaces(client: ApiClient, parent: NamespacePath = []): AsyncGenerator<NamespacePath> {
   const itemsOf = ({ namespaces }: ListNamespacesReply) => namespaces.map((name) => [...parent, name]);
   return readItems(client, namespaceAddress(parent, 'list'), itemsOf);
@@ -112,7 +112,7 @@ export async function listIndexes(client: ApiClient, table: TablePath, state: St
   return collect(readItems(client, address, (page: ListIndicesReply) => page.indexes, state));
 }
 
-/** Returns at once with the job that builds it; `waitForJob` follows it. */
+/** Returns the build's job at once; `waitForJob` follows it. */
 export const startIndex = tableOperation<CreateIndexReply, CreateIndexBody>('create_index', RESPOND_ASYNC);
 
 export async function indexStats(client: ApiClient, table: TablePath, name: string, state: State = {}) {

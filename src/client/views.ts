@@ -43,7 +43,7 @@ export async function dropView(client: ApiClient, view: TablePath): Promise<Gone
   return client.json(viewAddress(view, 'drop'), { json: {} });
 }
 
-/** In a namespace and below it. */
+/** In a namespace and everything below it. */
 export function listViews(client: ApiClient, namespace: NamespacePath) {
   return readItems(client, namespaceAddress(namespace, 'materialized_view/list'), ({ views }: ListViewsReply) => views);
 }
