@@ -5,7 +5,7 @@ import { SERVICE_SETTINGS, SETTINGS, limitSetting } from './settings/settings.ts
 import type { SettingValues } from './settings/settings.ts';
 import { flagOf, variableOf } from './sources/names.ts';
 
-/** Values whose paths are absolute, and whose derived defaults are filled in. */
+/** Values with absolute paths, and with derived defaults filled in. */
 export type ResolvedValues = SettingValues & { readonly 'storage.root': string; readonly catalogFile: string };
 
 /** The settings `<name>.…` without their common prefix. */
@@ -26,7 +26,7 @@ export interface Config extends Pick<ResolvedValues, Plain> {
   readonly http: Group<'http'>;
   readonly auth: Group<'auth'>;
   readonly storage: Group<'storage'>;
-  /** With a `url`, the catalog is there and not in `catalogFile`. */
+  /** With a `url`, the catalog is there instead of in `catalogFile`. */
   readonly catalog: Group<'catalog'>;
   /** With a `url`, this server is one of several nodes. */
   readonly node: Group<'node'>;
@@ -37,7 +37,7 @@ export interface Config extends Pick<ResolvedValues, Plain> {
   /** Without a `url` there is no provider. */
   readonly embeddings: Group<'embeddings'>;
   readonly limits: Limits;
-  /** Every setting as an operator may see it. */
+  /** Every setting in a form that operators may see. */
   readonly shown: readonly ShownSetting[];
 }
 
@@ -48,7 +48,7 @@ export interface ShownSetting {
   readonly origin: string;
 }
 
-/** Takes values that have been checked together. */
+/** The values must have been validated together. */
 export function toConfig(values: ResolvedValues, shown: readonly ShownSetting[]): Config {
   const { data, host, port, basePath, hostSuffix, adminKey, catalogFile, watchdogSeconds } = values;
   const plain = { data, host, port, basePath, hostSuffix, adminKey, catalogFile, watchdogSeconds };
@@ -87,7 +87,7 @@ function limitsOf(values: ResolvedValues): Limits {
   return Object.fromEntries(groups) as Limits;
 }
 
-/** Structured cloning loses frozenness: a Config from another process is frozen again. */
+/** Structured cloning does not preserve frozenness, so a Config from another process is frozen again. */
 export function freezeDeep<T>(value: T): T {
   if (typeof value === 'object' && value !== null && !Object.isFrozen(value)) {
     Object.freeze(value);
@@ -96,12 +96,12 @@ export function freezeDeep<T>(value: T): T {
   return value;
 }
 
-/** Of the token endpoint, below the base path. */
+/** The path of the token endpoint, relative to the base path. */
 export const TOKEN_ENDPOINT_PATH = '/oauth';
 
 /**
- * The address of our own token endpoint, or `undefined` when there is none. It is never taken from a request: its sender
- * chooses the host, and clients send their secrets to the address in the discovery document.
+ * The address of our own token endpoint, or `undefined` without one. Never taken from a request: its sender chooses the
+ * host, and clients send their secrets to the address in the discovery document.
  */
 export function findOwnIssuer(config: Config): string | undefined {
   const { auth, host } = config;
@@ -120,7 +120,7 @@ export function isEveryAddress(host: string): boolean {
   return host === '0.0.0.0' || host === '::';
 }
 
-/** One line per setting: name, value, where it came from. Secrets show only that they are set. */
+/** One line per setting: name, value, origin. Secrets only show that they are set. */
 export function formatConfig(config: Config): string {
   const nameWidth = Math.max(...config.shown.map((setting) => setting.name.length));
   const valueWidth = Math.min(40, Math.max(...config.shown.map((setting) => setting.value.length)));

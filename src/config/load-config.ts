@@ -14,13 +14,13 @@ export interface ConfigInput {
   readonly argv: readonly string[];
   readonly env: NodeJS.ProcessEnv;
   readonly readFile: (path: string) => string;
-  /** Of relative paths, also in a file; by default that of the process. */
+  /** The base of relative paths, even in a file; by default the working folder of the process. */
   readonly workingFolder?: string;
 }
 
 export type LoadedConfig = { readonly config: Config } | { readonly faults: readonly string[] };
 
-/** A flag overrules a variable, a variable the file. Overruled values are checked too. */
+/** A flag overrides a variable, and a variable the file. Overridden values are validated too. */
 export function loadConfig(input: ConfigInput): LoadedConfig {
   const folder = input.workingFolder ?? process.cwd();
   const sources = readSources(input, folder);
@@ -34,7 +34,7 @@ export function loadConfig(input: ConfigInput): LoadedConfig {
   return faults.length > 0 ? { faults } : { config: toConfig(values, showValues(values, reading.origins)) };
 }
 
-/** Later ones overrule earlier ones. */
+/** Later sources override earlier ones. */
 function readSources(input: ConfigInput, folder: string): readonly Source[] {
   const flags = readFlags(input.argv);
   const environment = readEnvironment(input.env, (path) => input.readFile(resolve(folder, path)));
@@ -43,7 +43,7 @@ function readSources(input: ConfigInput, folder: string): readonly Source[] {
   return [readConfigFile(resolve(folder, file), input.readFile), environment, flags];
 }
 
-/** A faulty value is replaced by its default, so that the later checks can still be made. */
+/** Replaces an invalid value by its default, so that later checks can still run. */
 function readValues(given: readonly Given[]) {
   const values: Record<string, unknown> = {};
   const origins = new Map<string, string>();
@@ -64,7 +64,7 @@ function readValues(given: readonly Given[]) {
   return { values: values as SettingValues, origins, faults };
 }
 
-/** Faults inside a JSON value start with their path in it: `auth.issuers[0].role must be …`. */
+/** Faults inside a JSON value begin with their path: `auth.issuers[0].role must be …`. */
 function toSentence(origin: string, fault: string): string {
   const sentence = fault.startsWith('[') ? `${origin}${fault}` : `${origin} ${fault}`;
   return sentence.endsWith('.') ? sentence : `${sentence}.`;
@@ -106,7 +106,7 @@ function checkTogether(values: ResolvedValues, origins: ReadonlyMap<string, stri
   return [...faults, ...checkNode(values), ...checkEmbeddings(values)];
 }
 
-/** A text is embedded with no model that the operator did not name: some cost a hundred times as much as others. */
+/** Texts are only embedded with models that the operator has named: some cost a hundred times as much as others. */
 function checkEmbeddings(values: ResolvedValues): readonly string[] {
   const { 'embeddings.url': url, 'embeddings.apiKey': key, 'embeddings.models': models } = values;
   if (url === undefined && (key !== undefined || models.length > 0)) {
@@ -116,7 +116,7 @@ function checkEmbeddings(values: ResolvedValues): readonly string[] {
   return ['embeddings.url needs embeddings.models: name the models that texts may be embedded with.'];
 }
 
-/** What several nodes need to share. */
+/** Settings that several nodes need to share. */
 function checkNode(values: ResolvedValues): readonly string[] {
   const { 'node.url': url, 'node.secret': key, 'storage.root': root } = values;
   const faults: string[] = [];

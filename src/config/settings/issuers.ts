@@ -26,7 +26,7 @@ export function showIssuer(issuer: IssuerSettings): string {
   return `${issuer.issuer} (${issuer.grants.length} grants)`;
 }
 
-/** The path of the part that is read, and the list of faults. A result counts only without faults. */
+/** The path of the part being read, and the list of faults. A result is only valid without faults. */
 interface Part {
   readonly at: string;
   readonly faults: string[];
@@ -84,7 +84,10 @@ function readDatabase(fields: Fields, part: Part): string | undefined {
   return name;
 }
 
-/** A path in every database at once is hardly ever meant, and a right given by mistake goes unnoticed. */
+/**
+ * A path without a database would apply to all databases, which is hardly ever intended, and a permission granted by
+ * mistake goes unnoticed.
+ */
 function readPath(fields: Fields, part: Part): readonly string[] {
   if (fields['path'] === undefined) return [];
   if (fields['database'] === undefined) part.faults.push(`${part.at}.path needs a database as well`);
@@ -93,7 +96,7 @@ function readPath(fields: Fields, part: Part): readonly string[] {
   return readOrCollect(part, 'path', () => parseNamespacePath(text, DEFAULT_DELIMITER)) ?? [];
 }
 
-/** A refusal becomes a fault. */
+/** Turns a refusal into a fault. */
 function readOrCollect<T>(part: Part, key: string, read: () => T): T | undefined {
   try {
     return read();
@@ -124,7 +127,7 @@ function requireText(fields: Fields, key: string, part: Part): string {
   return '';
 }
 
-/** Keys that arrive over plain http could be forged, except on this machine. */
+/** Keys fetched over plain http could be forged, except on this machine. */
 function requireUrl(fields: Fields, key: string, part: Part): string {
   const text = requireText(fields, key, part);
   if (text === '') return text;

@@ -6,17 +6,17 @@ import { isObject, parseJson } from '../../model/strict-json.ts';
 export interface Setting<T> {
   readonly type: NumberSpec['type'] | 'text' | 'secret' | 'path' | 'boolean' | 'choice' | 'list' | 'options' | 'json';
   readonly default: T;
-  /** Words for a default that depends on another setting, or on the machine. */
+  /** Describes a default that depends on another setting or on the machine. */
   readonly defaultText?: string | undefined;
   readonly range: string;
   readonly help: string;
-  /** Takes the value from a file, a variable or a flag. */
+  /** Parses the value from a file, a variable or a flag. */
   read(raw: unknown): Reading<T>;
-  /** The value as an operator may see it: never a secret. */
+  /** The value in a form that operators may see: never a secret. */
   show(value: T): string;
 }
 
-/** A fault is the rest of a sentence that starts with where the value came from: `must be …`. */
+/** A fault is the rest of a sentence that starts with the value's origin: `must be …`. */
 export type Reading<T> = { readonly value: T } | Faults;
 type Faults = { readonly faults: readonly string[] };
 
@@ -50,14 +50,14 @@ export function number({ range: [min, max], ...spec }: NumberSpec): Setting<numb
   const { parse, show, wanted } = NUMBER_TYPES[spec.type];
   const range = `${show(min)} to ${show(max)}`;
   const read = (raw: unknown): Reading<number> => {
-    // Numbers of a file are parsed as text too, so that one rule says what is whole.
+    // Numbers in a file are also parsed as text, so that the same rule applies to them.
     const value = typeof raw === 'string' || typeof raw === 'number' ? parse(String(raw)) : undefined;
     return value === undefined || value < min || value > max ? mustBe(wanted(range), raw) : { value };
   };
   return { ...spec, range, read, show };
 }
 
-/** A check of a text, which may also bring it into its normal form. */
+/** Validates a text, and may normalize it. */
 type TextRule = (text: string) => Reading<string>;
 
 interface TextOptions<D> {
@@ -133,7 +133,7 @@ function readList(raw: unknown): Reading<readonly string[]> {
   return isList ? { value: raw } : mustBe('a list of strings', raw);
 }
 
-/** A map of texts for the storage layer: any of its values may be a credential, so only the keys are shown. */
+/** A map of texts for the storage layer: any value may be a credential, so only the keys are shown. */
 export function options(help: string): Setting<TextMap> {
   const show = (map: TextMap): string => showList(Object.keys(map).map((key) => `${key}=${SET}`));
   const range = 'JSON object of strings';
@@ -170,7 +170,10 @@ export function json<T>({ range, help, read, show }: JsonOptions<T>): Setting<re
   return { type: 'json', default: [], range, help, read: readItems, show: showItems };
 }
 
-/** Variables and flags carry JSON as text; a file has it already parsed. The parser's own words would quote the text. */
+/**
+ * Variables and flags contain JSON as text; in a file it is already parsed. The parser's own message would quote the
+ * text.
+ */
 function readJson(raw: unknown): Reading<unknown> {
   if (typeof raw !== 'string') return { value: raw };
   const value = parseJson(raw);
@@ -198,12 +201,12 @@ export function mustBe(wanted: string, raw: unknown): Faults {
   return { faults: [`must be ${wanted}, not ${nameRaw(raw)}`] };
 }
 
-/** For values that may be secret, or that say nothing. */
+/** For values that may be secret, or that are not helpful in a message. */
 export function mustBeOnly(wanted: string): Faults {
   return { faults: [`must be ${wanted}`] };
 }
 
-/** A faulty value in a sentence: scalars as they are, anything larger by its kind only. */
+/** An invalid value in a sentence: scalars as they are, anything larger only by its kind. */
 export function nameRaw(raw: unknown): string {
   if (typeof raw === 'string') return quoteForMessage(raw);
   if (Array.isArray(raw)) return 'a list';
@@ -213,7 +216,10 @@ export function nameRaw(raw: unknown): string {
 
 const UNITS = ['B', 'KiB', 'MiB', 'GiB', 'TiB'] as const;
 
-/** `64MiB`, `4GiB` or plain bytes. Decimal units (`64MB`) are refused: half of their readers mean the binary ones. */
+/**
+ * `64MiB`, `4GiB` or plain bytes. Decimal units (`64MB`) are refused, because half of their readers mean the binary
+ * ones.
+ */
 export function parseBytes(size: string): number | undefined {
   const match = /^(\d+)\s*([kmgt]i)?(b)?$/i.exec(size);
   if (match === null) return undefined;
@@ -224,7 +230,7 @@ export function parseBytes(size: string): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
-/** In the largest unit that divides it, so that `parseBytes` reads the same number back. */
+/** In the largest unit that divides it, so that `parseBytes` returns the same number. */
 export function formatBytes(value: number): string {
   const largest = UNITS.findLastIndex((_, power) => value !== 0 && value % 1024 ** power === 0);
   const power = Math.max(largest, 0);

@@ -4,7 +4,7 @@ import { boolean, choice, json, list, number, options, path, secret, text } from
 import type { Setting } from './setting-types.ts';
 import * as Rule from './text-rules.ts';
 
-/** The settings that are no limits. */
+/** All settings except limits. */
 export const SERVICE_SETTINGS = {
   config: path({ default: undefined, help: 'JSON file with settings.' }),
   data: path({
@@ -182,7 +182,7 @@ const OLDER_NAMES: Readonly<Record<string, string>> = {
   'maintenance.scanSeconds': 'maintenance.roundSeconds',
 };
 
-/** The name of the setting of a limit. */
+/** The name of a limit's setting. */
 export function limitSetting(group: string, field: string): string {
   return OLDER_NAMES[`${group}.${field}`] ?? `${group}.${field}`;
 }

@@ -24,7 +24,7 @@ export function readNetwork(text: string): Reading<string> {
   return isNetwork ? { value: text } : mustBe('an IP address, or a network such as 10.0.0.0/8', text);
 }
 
-/** In lower case and without the dot in front, as host names are compared. */
+/** In lower case and without the leading dot, as host names are compared. */
 export function readHostSuffix(text: string): Reading<string> {
   const suffix = text.replace(/^\./, '').toLowerCase();
   return isHostName(suffix) ? { value: suffix } : mustBe('a host name, such as tables.example.com', text);
@@ -39,7 +39,7 @@ export function readBasePath(text: string): Reading<string> {
   return isPlain ? { value: `/${names.join('/')}` } : mustBe('a URL path of plain names, such as /lance', text);
 }
 
-/** Secrets travel in headers, which hold visible characters only. */
+/** Secrets are sent in headers, which only allow visible characters. */
 export function readSecret(text: string): Reading<string> {
   const isFit = text.length >= SECRET_CHARACTERS_MIN && text.length <= SECRET_CHARACTERS_MAX;
   if (isFit && /^[\x21-\x7e]+$/.test(text)) return { value: text };
@@ -47,7 +47,7 @@ export function readSecret(text: string): Reading<string> {
   return mustBeOnly(`${bounds} visible ASCII characters without spaces`);
 }
 
-/** Issued by others, who may make it short; it travels in a header as well. */
+/** Issued by others, so it may be short; also sent in a header. */
 export function readProviderKey(text: string): Reading<string> {
   if (/^[\x21-\x7e]{1,4096}$/.test(text)) return { value: text };
   return mustBeOnly('1 to 4096 visible ASCII characters without spaces');
@@ -67,20 +67,20 @@ export function readStorageRoot(text: string): Reading<string> {
   return mustBe('a folder or an address that starts with s3://, gs:// or az:// and a bucket', text);
 }
 
-/** Clients send their secrets there. Without a slash at the end. */
+/** Clients send their secrets to this address. Removes trailing slashes. */
 export function readIssuerUrl(text: string): Reading<string> {
   if (isSafeAddress(text) && !text.includes('?')) return { value: text.replace(/\/+$/, '') };
   return mustBeOnly('an https address (http on a loopback host only), without user, password, query and fragment');
 }
 
-/** Never quoted: it contains a password. */
+/** Never quoted, because it contains a password. */
 export function readCatalogUrl(text: string): Reading<string> {
   const isAddress = /^postgres(?:ql)?:\/\//.test(text) && URL.canParse(text);
   if (isAddress && /^\/[^/]+$/.test(new URL(text).pathname)) return { value: text };
   return mustBeOnly('the address of a PostgreSQL database, such as postgres://USER:PASSWORD@HOST:5432/DATABASE');
 }
 
-/** Without a slash at the end. Not quoted: a user and a password in it are the likely fault. */
+/** Removes trailing slashes. Not quoted, because an embedded user and password are the likely fault. */
 export function readHttpAddress(text: string): Reading<string> {
   if (/^https?:\/\/[^/]/i.test(text) && !/[?#\s\\]/.test(text) && URL.canParse(text)) {
     const { username, password } = new URL(text);
@@ -91,7 +91,7 @@ export function readHttpAddress(text: string): Reading<string> {
   );
 }
 
-/** Of AWS, or of a compatible store, which may leave out the account. */
+/** A role of AWS, or of a compatible store, which may omit the account. */
 export function readRole(text: string): Reading<string> {
   if (text.length <= ROLE_CHARACTERS_MAX && ROLE.test(text)) return { value: text };
   return mustBe('the ARN of a role, such as arn:aws:iam::123456789012:role/tables', text);

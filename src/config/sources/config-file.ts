@@ -4,7 +4,7 @@ import { addGiven, nearNameHint } from './names.ts';
 import type { Source } from './names.ts';
 import { SETTINGS } from '../settings/settings.ts';
 
-/** Reads a JSON file of nested objects: `{"arrow": {"columnsMax": 100}}` gives `arrow.columnsMax`. */
+/** Reads a JSON file of nested objects: `{"arrow": {"columnsMax": 100}}` sets `arrow.columnsMax`. */
 export function readConfigFile(file: string, readFile: (path: string) => string): Source {
   const source: Source = { given: [], faults: [] };
   const read = readText(file, readFile);
@@ -14,7 +14,7 @@ export function readConfigFile(file: string, readFile: (path: string) => string)
   return source;
 }
 
-/** A file that an operator named, or the rest of a sentence that says why it cannot be read. */
+/** Reads a file that an operator named, or returns the rest of a sentence that says why it cannot be read. */
 export function readText(
   file: string,
   readFile: (path: string) => string,
@@ -28,7 +28,7 @@ export function readText(
   }
 }
 
-/** Gives the line of a mistake, not the parser's words: they quote the text, which may hold a secret. */
+/** Reports only the line of a mistake: the parser's message quotes the text, which may contain a secret. */
 function parseTree(file: string, text: string, source: Source): object | undefined {
   try {
     const tree: unknown = JSON.parse(text.replace(/^\uFEFF/, ''));
@@ -42,7 +42,7 @@ function parseTree(file: string, text: string, source: Source): object | undefin
   return undefined;
 }
 
-/** As deep as names of settings are. */
+/** Nesting is limited to that of setting names. */
 function walk(
   tree: object,
   prefix: string,

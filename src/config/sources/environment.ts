@@ -4,7 +4,7 @@ import { addGiven, nearNameHint, VARIABLE_PREFIX, variableOf } from './names.ts'
 import type { Source } from './names.ts';
 import { SETTINGS } from '../settings/settings.ts';
 
-/** Reads every variable that starts with `TILTYARD_`. An empty one counts as not given. */
+/** Reads every variable that starts with `TILTYARD_`. An empty variable counts as unset. */
 export function readEnvironment(environment: NodeJS.ProcessEnv, readFile: (path: string) => string): Source {
   const source: Source = { given: [], faults: [] };
   for (const [variable, value] of Object.entries(environment)) {
@@ -22,12 +22,12 @@ export function readEnvironment(environment: NodeJS.ProcessEnv, readFile: (path:
   return source;
 }
 
-/** For clients of the server: a shell that has them may start the server, too. */
+/** Variables for clients of the server: a shell that has them may also start the server. */
 const CLIENT_VARIABLE = /^TILTYARD_(URL|KEY|TOKEN|DATABASE)$/;
 
 const VARIABLES: ReadonlyMap<string, string> = new Map(Array.from(SETTINGS.keys(), (name) => [variableOf(name), name]));
 
-/** Secrets can be in files, as containers get them: TILTYARD_ADMIN_KEY_FILE=/run/secrets/admin-key. */
+/** Secrets can be in files, as containers receive them: TILTYARD_ADMIN_KEY_FILE=/run/secrets/admin-key. */
 const SECRET_FILES: ReadonlyMap<string, string> = new Map(
   [...SETTINGS]
     .filter(([, { type }]) => type === 'secret' || type === 'options')

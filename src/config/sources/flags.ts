@@ -22,7 +22,7 @@ const SWITCHES_OFF: ReadonlyMap<string, string> = new Map(
   [...SETTINGS].filter(([, { type }]) => type === 'boolean').map(([name]) => [negativeFlagOf(name), name]),
 );
 
-/** Takes the value of a flag from `rest` unless it is attached. */
+/** Takes the value of a flag from `rest`, unless it is attached. */
 function readFlag(word: string, rest: string[], source: Source): void {
   const equals = word.indexOf('=');
   const flag = equals === -1 ? word : word.slice(0, equals);

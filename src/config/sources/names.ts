@@ -1,19 +1,19 @@
 import { nearestName } from '../../model/field-path.ts';
 
-/** A value from a file, a variable or a flag. `origin` is how the operator finds it again. */
+/** A value from a file, a variable or a flag. `origin` tells the operator where to find it. */
 export interface Given {
   readonly name: string;
   readonly origin: string;
   readonly raw: unknown;
 }
 
-/** The values of one source, and the sentences about what is wrong with it. */
+/** The values of one source, and sentences about its faults. */
 export interface Source {
   readonly given: Given[];
   readonly faults: string[];
 }
 
-/** One value per setting and source: two are refused, even when they are equal. */
+/** One value per setting and source: two are refused, even if they are equal. */
 export function addGiven({ given, faults }: Source, value: Given): void {
   const earlier = given.find(({ name }) => name === value.name);
   if (earlier === undefined) given.push(value);
@@ -21,7 +21,7 @@ export function addGiven({ given, faults }: Source, value: Given): void {
   else faults.push(`${value.origin} and ${earlier.origin} are the same setting.`);
 }
 
-/** The hint at the end of a sentence about an unknown name; empty if no known one is near. */
+/** The hint at the end of a sentence about an unknown name; empty if no known name is similar. */
 export function nearNameHint(name: string, known: readonly string[]): string {
   const nearest = nearestName(name, known);
   return nearest === undefined ? '' : ` Did you mean ${nearest}?`;
@@ -38,7 +38,7 @@ export function flagOf(settingName: string): string {
   return `--${wordsOf(settingName).join('-')}`;
 }
 
-/** The flag that turns a boolean setting off. */
+/** The flag that disables a boolean setting. */
 export function negativeFlagOf(settingName: string): string {
   return `--no-${wordsOf(settingName).join('-')}`;
 }
