@@ -25,7 +25,7 @@ export interface McpMessage {
   /** The parsed body of the request. */
   readonly body: unknown;
   readonly caller: Caller;
-  /** Sends requests with the credential of the caller. */
+  /** Sends requests with the caller's credential. */
   readonly client: ApiClient;
 }
 
@@ -37,7 +37,7 @@ The identifier of a table in a namespace is namespace$table. Every result is bou
 
 const INVALID_PARAMS = -32_602;
 
-/** Stateless: every message is complete in itself, so any node of a cluster can handle it. */
+/** Stateless: every message is self-contained, so any node of a cluster can handle it. */
 export function createMcp(settings: McpSettings) {
   const jsonSchemaValidator = new AjvJsonSchemaValidator();
   const byName = new Map(TOOLS.map((tool) => [tool.name, tool]));
@@ -55,7 +55,7 @@ export function createMcp(settings: McpSettings) {
       if (tool === undefined)
         throw new ProtocolError(INVALID_PARAMS, `The tool ${params.name.slice(0, 100)} does not exist.`);
       const { database: _database, ...args } = params.arguments ?? {};
-      // Replies that the tool has not read to their end would keep their memory and quotas.
+      // Replies that a tool has not read to their end would keep their memory and quotas.
       const ended = new AbortController();
       return answer(settings, async () => {
         if (tool.isWrite && !mayWrite) throw writesAreOff(settings.writes);
@@ -94,7 +94,7 @@ function chooseDatabase(client: ApiClient, args: ToolArguments = {}): ApiClient 
   return database === undefined ? client : client.withDatabase(database);
 }
 
-/** A refusal is a result too: the model reads it and can do better. */
+/** A refusal is a result too: the model reads it and can correct its call. */
 async function answer({ onFailure }: McpSettings, run: () => Promise<string>): Promise<CallToolResult> {
   try {
     return { content: [{ type: 'text', text: await run() }] };

@@ -10,14 +10,14 @@ import type { JsonSchema, Tool, ToolArguments } from './tool.ts';
 interface OperationToolOptions {
   /** A second sentence. */
   readonly advice?: string;
-  /** Fields of the operation that the tool does not take. */
+  /** Fields of the operation that the tool does not accept. */
   readonly without?: readonly string[];
-  /** What arguments look like where the shape has several forms. */
+  /** Schemas for arguments whose shape has several forms. */
   readonly forms?: Readonly<Record<string, JsonSchema>>;
   readonly isDestructive?: boolean;
 }
 
-/** What every body may carry: the address and the headers say it already. */
+/** Fields of every body that the address and the headers already provide. */
 const COMMON_FIELDS = ['id', 'identity', 'context'];
 
 /** A tool with the name of an operation, and the arguments that its shapes describe. */
@@ -62,7 +62,7 @@ function requiredFields({ body }: Operation): readonly string[] {
   return body.kind === 'json' ? (body.shape.required ?? []) : [];
 }
 
-/** The arguments that the path of an operation has, by their names as a tool calls them. */
+/** The path parameters of an operation, by the argument names of the tool. */
 function pathParameters(operation: Operation): Readonly<Record<string, JsonSchema>> {
   const names = [...operation.path.matchAll(/:(\w+)/g)].map(([, name = '']) => toArgumentName(operation, name));
   return Object.fromEntries(names.map((name) => [name, SCHEMAS[name] ?? { type: 'string' }]));

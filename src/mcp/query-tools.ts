@@ -26,7 +26,7 @@ const COLUMNS: JsonSchema = {
 };
 const NUMBERS: JsonSchema = { type: 'array', items: { type: 'number' } };
 
-/** The simplest of the forms that the operation takes. */
+/** The simplest of the forms that the operation accepts. */
 const QUERY_FORMS: Readonly<Record<string, JsonSchema>> = {
   k: ROW_COUNT,
   columns: COLUMNS,
@@ -60,7 +60,7 @@ export const queryTool: Tool = {
   },
 };
 
-/** Search by the vector of a row: no vector has to be shown and sent back. */
+/** Searches by the vector of a row, so that the model need not see and send back a vector. */
 export const similarRowsTool: Tool = {
   name: 'find_similar_rows',
   description:

@@ -1,7 +1,7 @@
 import { invalidInput } from '../errors/service-error.ts';
 import { formatByteLimit } from '../model/value-text.ts';
 
-/** The pieces of a reply, up to a bound. */
+/** The pieces of a reply, up to a limit. */
 export async function* readBounded({ body }: Response, bytesMax: number): AsyncGenerator<Uint8Array> {
   let bytes = 0;
   for await (const piece of body ?? []) {

@@ -7,18 +7,18 @@ import { formatByteLimit, formatCount } from '../model/value-text.ts';
 type ResultStream = Awaited<ReturnType<typeof readStream>>;
 
 interface RowBounds {
-  /** How many rows were asked for. */
+  /** The requested number of rows. */
   readonly wanted: number;
   readonly offset: number;
   readonly bytesMax: number;
 }
 
-/** Longer lists of numbers are vectors: their first numbers are enough. */
+/** Longer lists of numbers are vectors: showing the first numbers is enough. */
 const NUMBERS_SHOWN = 4;
 const NUMBERS_MAX = 16;
 const CHARACTERS_MAX = 1000;
 
-/** A line about the columns, then a JSON object per row, and a note when there is more. */
+/** A line about the columns, a JSON object per row, and a note if there is more. */
 export async function renderRows({ schema, batches }: ResultStream, bounds: RowBounds): Promise<string> {
   const types = new Map(schema.fields.map(({ name, type }) => [name, formatType(type)]));
   const lines: string[] = [];
@@ -51,12 +51,12 @@ function showCell(value: unknown, type: string): unknown {
   return abbreviate(value);
 }
 
-/** Of base64. */
+/** The decoded length of base64 text. */
 function decodedLength(text: string): number {
   return (text.length / 4) * 3 - (text.endsWith('==') ? 2 : text.endsWith('=') ? 1 : 0);
 }
 
-/** Vectors and long texts are shortened, and say so. */
+/** Shortens vectors and long texts, and marks them as shortened. */
 export function abbreviate(value: unknown): unknown {
   if (typeof value === 'string') {
     if (value.length <= CHARACTERS_MAX) return value;
@@ -70,7 +70,7 @@ export function abbreviate(value: unknown): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, part]) => [name, abbreviate(part)]));
 }
 
-/** The reply of an operation: JSON in one line, without the context that repeats its headers; a text as it is. */
+/** The reply of an operation: JSON in one line, without the context that repeats its headers; text unchanged. */
 export function renderReply(text: string, bytesMax: number): string {
   const value = text === '' ? 'done' : parseExactJson(text);
   if (typeof value === 'string') return cut(value, bytesMax);
@@ -82,7 +82,7 @@ export function renderReply(text: string, bytesMax: number): string {
 function cut(text: string, bytesMax: number): string {
   const bytes = Buffer.from(text);
   if (bytes.length <= bytesMax) return text;
-  // A character that was cut in two disappears.
+  // Drops a character that was cut in two.
   const kept = bytes
     .subarray(0, bytesMax)
     .toString()

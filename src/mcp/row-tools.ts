@@ -63,7 +63,7 @@ async function send(
   return renderReply(await readReply(reply, limits.readBytesMax), limits.resultBytesMax);
 }
 
-/** The rows with the types of the table. */
+/** Converts the rows to the table's types. */
 async function toArrow(call: ToolCall): Promise<Uint8Array> {
   const rows = requireRows(call.args);
   const types = await readTypes(call);

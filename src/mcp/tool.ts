@@ -11,7 +11,7 @@ export type JsonSchema = Readonly<Record<string, unknown>>;
 /** A call of a tool by one caller. */
 export interface ToolCall {
   readonly args: ToolArguments;
-  /** Sends requests with the credential of the caller, to the database that the arguments name. */
+  /** Sends requests with the caller's credential, to the database in the arguments. */
   readonly client: ApiClient;
   readonly signal: AbortSignal;
   readonly limits: McpLimits;
@@ -20,11 +20,11 @@ export interface ToolCall {
 export interface Tool {
   readonly name: string;
   readonly description: string;
-  /** Of the arguments, by name. */
+  /** The schemas of the arguments, by name. */
   readonly properties: Readonly<Record<string, JsonSchema>>;
   readonly required: readonly string[];
   readonly isWrite: boolean;
-  /** Changes or removes what was there before. */
+  /** Whether it changes or removes existing data. */
   readonly isDestructive: boolean;
   /** Resolves with the text of the result. */
   run(call: ToolCall): Promise<string>;
@@ -62,7 +62,7 @@ export function requireTable(args: ToolArguments): TablePath {
   return parseTablePath(requireText(args, 'table'), DEFAULT_DELIMITER);
 }
 
-/** Bounded: how many rows a tool may ask for. */
+/** The number of rows that a tool requests, within its limit. */
 export function readRowCount(args: ToolArguments, { preset, rowsMax }: { preset: number; rowsMax: number }): number {
   const { k } = args;
   if (k === undefined || k === null) return Math.min(preset, rowsMax);

@@ -21,14 +21,14 @@ import type { Tool } from './tool.ts';
 
 const PLAN_ADVICE = 'The plan shows which indexes are used.';
 
-/** What programs may do through `/mcp`: neither credentials and grants, nor dropping tables and databases. */
+/** What programs may do through `/mcp`: no credentials and grants, and no dropping of tables and databases. */
 export const TOOLS: readonly Tool[] = [
   operationTool(listDatabases),
   operationTool(listNamespaces),
   operationTool(listTablesOfNamespace, {
     advice: 'Names are relative to the namespace: join both with $ to identify a table.',
   }),
-  // Credentials must not get into the context of a model.
+  // Credentials must not get into a model's context.
   operationTool(describeTable, { without: ['vend_credentials', 'with_table_uri', 'check_declared'] }),
   operationTool(tableStats),
   queryTool,
