@@ -4,13 +4,13 @@ import type { IndexContent } from '../wire/indexes.ts';
 import type { SchemaJson } from '../wire/schema/schema-json.ts';
 import type { TableStatsReply } from '../wire/tables.ts';
 
-/** What the API returned about the query and its table; more context allows more findings. */
+/** What the API returned about the query and its table; more context enables more findings. */
 export interface PlanContext {
   readonly query: QueryTableBody;
   readonly schema?: SchemaJson;
   readonly indexes?: readonly IndexContent[];
   readonly stats?: TableStatsReply;
-  /** Compared with an exact search, from 0 to 1. */
+  /** The recall compared with an exact search, from 0 to 1. */
   readonly recall?: number;
 }
 
@@ -31,7 +31,7 @@ type FindingKind =
   | 'low-recall'
   | 'unknown-recall';
 
-/** `serious` costs most of the time or loses rows; `notable` costs some; `hint` is good to know. */
+/** `serious` costs most of the time or misses rows; `notable` costs some time; `hint` is good to know. */
 export type Severity = 'serious' | 'notable' | 'hint';
 
 export interface Finding {
@@ -72,11 +72,11 @@ export interface Evidence {
   readonly context: PlanContext;
   /** The step's share of the time, from 0 to 1. */
   readonly share: (step: PlanStep) => number;
-  /** The same with all steps below it. */
+  /** The share of the step and all steps below it. */
   readonly shareOfTree: (step: PlanStep) => number;
 }
 
-/** Rules by the operator of the step that they look at. */
+/** Rules by the operator of the step that they check. */
 export type StepRules = Readonly<
   Record<string, readonly ((step: PlanStep, evidence: Evidence) => Finding | undefined)[]>
 >;

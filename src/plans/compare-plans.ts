@@ -2,14 +2,14 @@ import type { PlanStep } from '../model/query.ts';
 import { figureOf, listSteps, ownTimes, placeSteps, resultRows, totalTime } from './plan-steps.ts';
 import type { PlacedStep } from './plan-steps.ts';
 
-/** `ratio` is second by first, `undefined` where the first is 0. */
+/** `ratio` is second divided by first; `undefined` if first is 0. */
 export interface Pair {
   readonly first: number;
   readonly second: number;
   readonly ratio: number | undefined;
 }
 
-/** Two corresponding steps, or one that only one plan has. */
+/** Two corresponding steps, or one that occurs in only one plan. */
 export interface StepPair {
   readonly depth: number;
   readonly first: PlanStep | undefined;
@@ -48,7 +48,7 @@ function toPair(first: number, second: number): Pair {
   return { first, second, ratio: first === 0 ? undefined : second / first };
 }
 
-/** Aligns the plans in order of display by their longest common subsequence of operators. */
+/** Aligns the plans in display order, by the longest common subsequence of their operators. */
 function alignSteps(first: PlanStep, second: PlanStep): readonly StepPair[] {
   const [left, right] = [placeSteps(first), placeSteps(second)];
   const times = new Map([...ownTimes(first), ...ownTimes(second)]);
@@ -75,7 +75,7 @@ function alignSteps(first: PlanStep, second: PlanStep): readonly StepPair[] {
   return pairs;
 }
 
-/** The length of the longest common subsequence from each pair of positions on. */
+/** The length of the longest common subsequence starting at each pair of positions. */
 function commonLengths(left: readonly PlacedStep[], right: readonly PlacedStep[]): readonly Uint32Array[] {
   const lengths = Array.from({ length: left.length + 1 }, () => new Uint32Array(right.length + 1));
   for (let row = left.length - 1; row >= 0; row -= 1) {
@@ -93,12 +93,12 @@ function at(lengths: readonly Uint32Array[], row: number, column: number): numbe
   return lengths[row]?.[column] ?? 0;
 }
 
-/** The share of the exact rows that were found, from 0 to 1; `undefined` without exact rows. */
+/** The share of the exact rows that were found, from 0 to 1; `undefined` if there are no exact rows. */
 export function recallOf(found: readonly RowId[], exact: readonly RowId[]): number | undefined {
   const [have, want] = [new Set(found.map(String)), new Set(exact.map(String))];
   if (want.size === 0) return undefined;
   return [...want].filter((id) => have.has(id)).length / want.size;
 }
 
-/** 64 bits: a text where a number would lose digits. */
+/** 64 bits: text if a number would lose digits. */
 export type RowId = string | number | bigint;

@@ -7,7 +7,7 @@ import { SEARCH_RULES, TEXT_RULES } from './search-advice.ts';
 
 const ORDER: Readonly<Record<Severity, number>> = { serious: 0, notable: 1, hint: 2 };
 
-/** The most serious first. */
+/** Most serious first. */
 export function findAdvice(root: PlanStep, context: PlanContext): readonly Finding[] {
   const shares = timeShares(root);
   const share = (step: PlanStep): number => shares.get(step) ?? 0;
@@ -23,7 +23,10 @@ export function findAdvice(root: PlanStep, context: PlanContext): readonly Findi
     .toSorted((one, other) => ORDER[one.severity] - ORDER[other.severity]);
 }
 
-/** The remedy for the branch and version that the query read; none where maintenance would help, which is of main. */
+/**
+ * The remedy for the branch and version of the query; none if maintenance would help, which only applies to the main
+ * branch.
+ */
 function placeRemedy(remedy: Remedy, { query }: PlanContext): Remedy | undefined {
   const on = query.branch === undefined ? {} : { branch: query.branch };
   switch (remedy.kind) {

@@ -37,7 +37,7 @@ export function formatRows(count: number): string {
   return `${formatCount(count)} ${Math.round(count) === 1 ? 'row' : 'rows'}`;
 }
 
-/** With what a vector index is searched. */
+/** The parameters of a vector index search. */
 export function formatSearchSettings({
   nprobes,
   all_partitions: isAll,

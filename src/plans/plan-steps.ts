@@ -6,7 +6,7 @@ export interface PlacedStep {
   readonly step: PlanStep;
 }
 
-/** In order of display: a parent before its children. */
+/** In display order: a parent before its children. */
 export function placeSteps(step: PlanStep, depth = 0): readonly PlacedStep[] {
   return [{ depth, step }, ...step.children.flatMap((child) => placeSteps(child, depth + 1))];
 }
@@ -15,7 +15,7 @@ export function listSteps(root: PlanStep): readonly PlanStep[] {
   return [root, ...root.children.flatMap(listSteps)];
 }
 
-/** Zero when the step has no such metric. */
+/** Zero if the step has no such metric. */
 export function figureOf(step: PlanStep | undefined, name: string): number {
   return step?.metrics[name]?.value ?? 0;
 }
@@ -31,7 +31,10 @@ export function namesOf(step: PlanStep, name: string): readonly string[] {
   return list === '' ? [] : list.split(', ');
 }
 
-/** Reads columns of rows that are already found: a separate operator in 0.31.0, a form of `LanceRead` in 0.39.0. */
+/**
+ * Whether the step reads columns of rows that were already found: a separate operator in 0.31.0, a form of `LanceRead`
+ * in 0.39.0.
+ */
 export function isFetch(step: PlanStep): boolean {
   return (
     step.operator === 'Take' ||
@@ -51,7 +54,7 @@ export function resultRows(root: PlanStep): number {
   );
 }
 
-/** The root step of a reply; `undefined` when it is malformed. */
+/** The root step of a reply; `undefined` if it is malformed. */
 export function readPlan(value: unknown): PlanStep | undefined {
   if (!isObject(value)) return undefined;
   const { operator, details, metrics, children } = value;
@@ -73,14 +76,14 @@ function readMetric(name: string, metric: unknown): readonly (readonly [string, 
 }
 
 /**
- * The self time of each step, in nanoseconds. The engine reports `elapsed`, from the start of the query to the end of the
- * step, and `elapsed_compute`, without waiting for data. Self time is `elapsed_compute`, or the time from the end of the
- * last child to the end of the step if that is longer. A leaf ends only when the steps above took its last rows: their
- * computing is subtracted from its time.
+ * The self time of each step, in nanoseconds. The engine reports `elapsed`, from the start of the query to the end of
+ * the step, and `elapsed_compute`, which excludes waiting for data. Self time is `elapsed_compute`, or the time from
+ * the end of the last child to the end of the step if that is longer. A leaf ends only when the steps above it have
+ * taken its last rows, so their compute time is subtracted from its time.
  */
 export function ownTimes(root: PlanStep): ReadonlyMap<PlanStep, number> {
   const times = new Map<PlanStep, number>();
-  // The legs of a hybrid search are analysed in separate runs: the elapsed times do not compare.
+  // The legs of a hybrid search are analyzed in separate runs, so their elapsed times are not comparable.
   const visit = (step: PlanStep, workAbove: number): void => {
     const worked = figureOf(step, 'elapsed_compute');
     const elapsed = figureOf(step, 'elapsed');
@@ -145,7 +148,7 @@ export function wordsOfStep(step: PlanStep): string {
   return WORDS[operator] ?? operator;
 }
 
-/** Wrappers around the plan, without work of note. */
+/** Wrappers around the plan, without significant work of their own. */
 export function isFrameStep({ operator }: PlanStep): boolean {
   return operator === 'AnalyzeExec' || operator === 'TracedExec';
 }

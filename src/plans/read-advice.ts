@@ -20,7 +20,7 @@ export function findWideColumns({ steps, root, context }: Evidence): Finding | u
   if (step === undefined || narrow.length === 0 || results === 0) return undefined;
   const rows = figureOf(step, 'output_rows');
   const isWaste = rows >= results * READ_PER_RESULT_MANY;
-  // Values of a varying size have no width: the sum of the others would be too small.
+  // Variable-size values have no width: the sum of the others would be too small.
   const widths = wide.map(({ type }) => findWidth(type));
   const width = widths.includes(undefined) ? 0 : widths.reduce<number>((sum, each) => sum + (each ?? 0), 0);
   return {

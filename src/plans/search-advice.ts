@@ -5,7 +5,7 @@ import { formatBytes, formatCount, formatRows, formatShare } from './format-figu
 import { figureOf, findBelow, isFetch, listSteps, namesOf, settingOf } from './plan-steps.ts';
 import { findDimension, findIndex, listColumns } from './table-facts.ts';
 
-/** Below this, an index is not faster. */
+/** With fewer rows, an index is not faster. */
 const COMPARED_ROWS_MIN = 10_000;
 const PARTITIONS_MIN = 8;
 const REFINE_FACTOR_MANY = 10;
@@ -20,7 +20,7 @@ export const SEARCH_RULES: StepRules = {
 export const TEXT_RULES: StepRules = { FlatMatchQuery: [findFlatTextSearch] };
 
 function findFullComparison(step: PlanStep, evidence: Evidence): Finding | undefined {
-  // Several vectors are compared in one step, which then gives only the nearest.
+  // Several vectors are compared in one step, which then outputs only the nearest.
   const compared = Math.max(figureOf(step, 'output_rows'), figureOf(findRead(step), 'output_rows'));
   const isPartOfIndexSearch = evidence.steps.some((each) => each.operator === 'ANNSubIndex');
   if (isPartOfIndexSearch || compared < COMPARED_ROWS_MIN) return undefined;
@@ -135,7 +135,7 @@ function findColdIndex(step: PlanStep): Finding | undefined {
 function findEveryPartition(step: PlanStep, { context }: Evidence): Finding | undefined {
   const { searched, ranked } = partitionsOf(step);
   const isLowRecall = context.recall !== undefined && context.recall < RECALL_GOOD;
-  // With a filter the engine searches partitions until it has enough rows.
+  // With a filter, the engine searches partitions until it has enough rows.
   const isChosen = context.query.nprobes === undefined && findMeasured(step, context) !== undefined;
   if (isChosen || ranked < PARTITIONS_MIN || searched < ranked || isLowRecall || context.query.filter !== undefined)
     return undefined;
@@ -173,7 +173,9 @@ function findLowRecall(step: PlanStep, { context }: Evidence): Finding | undefin
 
 const NEIGHBOURS_DEFAULT = 10;
 
-/** A graph gives up early, and is told to go on; other indexes round vectors, and have more candidates compared. */
+/**
+ * A graph search ends early and needs a larger `ef`; other indexes round vectors and need more candidates to refine.
+ */
 function toEffort(step: PlanStep, context: PlanContext): Settings {
   const { query } = context;
   const isGraph = findListed(step, context)?.index_type.includes('HNSW') === true;
@@ -183,7 +185,7 @@ function toEffort(step: PlanStep, context: PlanContext): Settings {
 
 const MEASURED_ROWS_MIN = 1000;
 
-/** Where no exact search was compared with, what the server has measured tells whether rows are missed. */
+/** Without a comparison with an exact search, the server's measurements show whether rows are missed. */
 function findMeasuredRecall(step: PlanStep, { context }: Evidence): Finding | undefined {
   if (context.recall !== undefined) return undefined;
   const { query } = context;
@@ -241,7 +243,7 @@ function findLacking(step: PlanStep, measured: MeasuredSearchContent, query: Pla
   };
 }
 
-/** With a filter, those of the narrowest that were measured. */
+/** With a filter, the parameters measured for the narrowest one. */
 function findMeasured(step: PlanStep, context: PlanContext): MeasuredSearchContent | undefined {
   const search = findListed(step, context)?.search;
   return context.query.filter === undefined ? search : (search?.filtered.at(-1) ?? search);
@@ -275,7 +277,7 @@ function toVectorIndex(column: string, step: PlanStep, { context }: Evidence): R
   const type = listColumns(context.schema).find(({ path }) => path === column)?.type;
   const dimension = type === undefined ? undefined : findDimension(type);
   const metric = settingOf(step, 'metric');
-  // Product quantization splits vectors into parts of equal length, and does not apply to vectors of bytes.
+  // Product quantization splits vectors into parts of equal length, and does not apply to byte vectors.
   const isDivisible = dimension !== undefined && dimension % 8 === 0 && metric !== 'hamming';
   const indexType = isDivisible ? 'IVF_PQ' : 'IVF_FLAT';
   return { kind: 'create-index', column, indexType, ...(metric === undefined ? {} : { distanceType: metric }) };

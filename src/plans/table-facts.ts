@@ -22,7 +22,7 @@ export function findDimension(type: TypeJson): number | undefined {
   return type.type === 'fixed_size_list' && isVectorItem(item?.type.type ?? '') ? type.length : undefined;
 }
 
-/** The size in bytes of a value of fixed size. */
+/** The size in bytes of a fixed-size value. */
 export function findWidth(type: TypeJson): number | undefined {
   const [item] = type.fields ?? [];
   if (type.type === 'fixed_size_list' && item !== undefined) return (type.length ?? 0) * (findWidth(item.type) ?? 0);
