@@ -1,13 +1,13 @@
 import type { QueryTableBody } from '../wire/data.ts';
 import type { TableOperation, TableRequest } from './table-request.ts';
 
-/** LanceDB clients put these names into URLs as they are, and divide a path at each `$`. */
+/** LanceDB clients insert these names into URLs unescaped, and split a path at each `$`. */
 const PLAIN_NAME = /^[A-Za-z0-9_][A-Za-z0-9_.-]*$/;
 
-/** Whether the remote clients of LanceDB send the same request, so that a snippet can use one. */
+/** Whether LanceDB's remote clients send the same request, so that a snippet can use one. */
 export function isForLanceDb({ server, table, operation }: TableRequest): boolean {
   const hasPlainNames = [server.database, ...table].every((name) => PLAIN_NAME.test(name));
-  // The clients send keys, and no tokens.
+  // The clients send keys, but no tokens.
   return server.credential === 'key' && hasPlainNames && isExpressible(operation);
 }
 
@@ -45,7 +45,7 @@ const QUERY_FIELDS: readonly (keyof QueryTableBody)[] = [
   'version',
 ];
 
-/** Not hybrid searches: the clients send two queries and fuse the results themselves. */
+/** Excludes hybrid searches, for which the clients send two queries and fuse the results themselves. */
 function isExpressibleQuery(body: QueryTableBody): boolean {
   const { vector, full_text_query: text, columns, k } = body;
   const isHybrid = vector !== undefined && text !== undefined;
@@ -77,7 +77,7 @@ export function vectorsOf({ vector }: QueryTableBody): readonly (readonly number
   return vector?.multi_vector ?? (vector?.single_vector === undefined ? [] : [vector.single_vector]);
 }
 
-/** Names of the index types in the clients; those of other types are built with a plain request. */
+/** The clients' names of index types; other types are built with a plain request. */
 export const INDEX_TYPES: Readonly<Record<string, { readonly typescript: string; readonly python: string }>> = {
   IVF_PQ: { typescript: 'ivfPq', python: 'IvfPq' },
   IVF_FLAT: { typescript: 'ivfFlat', python: 'IvfFlat' },
@@ -112,7 +112,7 @@ export function indexOptions(body: IndexBody): Readonly<Record<string, unknown>>
 
 const INDEX_FIELDS = new Set(['column', 'index_type', 'name']);
 
-/** Without a type the clients choose one themselves, which may be another than the server's choice. */
+/** Without a type the clients choose one, which may differ from the server's choice. */
 function isExpressibleIndex(body: IndexBody): boolean {
   const names = Object.keys(indexOptions(body));
   return INDEX_TYPES[body.index_type ?? ''] !== undefined && names.every((name) => INDEX_OPTIONS.has(name));

@@ -6,9 +6,9 @@ interface Style {
   readonly key: (name: string) => string;
   readonly words: { readonly true: string; readonly false: string; readonly null: string };
   readonly indent: string;
-  /** After the last item of several lines. */
+  /** Follows the last of several items on separate lines. */
   readonly trailing: string;
-  /** Inside the braces of one line. */
+  /** Inside braces on one line. */
   readonly padding: string;
 }
 
@@ -57,13 +57,13 @@ export function quoteShell(text: string): string {
   return `'${text.replaceAll("'", String.raw`'\''`)}'`;
 }
 
-/** Drops members that are `undefined`, as a request does. */
+/** Drops `undefined` members, as a request does. */
 function toJson(value: unknown): Json {
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- What JSON.parse returns has this type.
   return JSON.parse(JSON.stringify(value)) as Json;
 }
 
-/** On one line where it fits; numbers, such as a vector, always. */
+/** On one line if it fits; lists of numbers, such as a vector, always. */
 function print(value: Json, style: Style, indent: string): string {
   if (typeof value === 'string') return style.text(value);
   if (typeof value === 'number') return String(value);
@@ -84,7 +84,7 @@ function isList(value: Json): value is readonly Json[] {
   return Array.isArray(value);
 }
 
-/** The escapes of JSON are those of JavaScript; only the quotes differ. */
+/** JSON's escapes are also those of JavaScript; only the quotes differ. */
 function quoteTypeScript(text: string): string {
   const inner = JSON.stringify(text)
     .slice(1, -1)

@@ -1,6 +1,6 @@
 import { quoteShell, toJsonText, toPythonLiteral, toTypeScriptLiteral } from './literals.ts';
 
-/** A request of any operation, as a program without a client library sends it. */
+/** A request to any operation, for a program without a client library. */
 interface PlainRequest {
   readonly method: string;
   readonly url: string;
@@ -52,7 +52,7 @@ export const PLAIN_SNIPPETS: Readonly<Record<string, (request: PlainRequest) => 
     ].join('\n'),
 };
 
-/** The part of an operation in `openapi.json` that its examples are in. */
+/** The part of an operation in `openapi.json` that contains its examples. */
 export interface DescribedOperation {
   readonly parameters?: readonly { readonly name: string; readonly in: string; readonly example?: string }[];
   readonly requestBody?: { readonly content: Readonly<Record<string, { readonly example?: object }>> };

@@ -12,7 +12,7 @@ const WRITERS: Readonly<Record<SnippetLanguage, (request: TableRequest) => strin
   typescript: toTypeScript,
 };
 
-/** A whole program that sends the request and prints the result. */
+/** A complete program that sends the request and prints the result. */
 export function toSnippet(language: SnippetLanguage, request: TableRequest): string {
   return `${WRITERS[language](request)}\n`;
 }

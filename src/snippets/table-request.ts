@@ -3,9 +3,9 @@ import type { TablePath } from '../model/identifier.ts';
 import type { DeleteBody, QueryTableBody, UpdateTableBody } from '../wire/data.ts';
 import type { CreateIndexBody } from '../wire/indexes.ts';
 
-/** Where a snippet sends its request; the credential itself is never part of one. */
+/** Where a snippet sends its request; never contains the credential itself. */
 export interface SnippetServer {
-  /** With the base path, such as `http://127.0.0.1:2333`. */
+  /** Includes the base path, such as `http://127.0.0.1:2333`. */
   readonly url: string;
   readonly database: string;
   readonly credential: 'key' | 'token';

@@ -3,7 +3,7 @@ import { INDEX_TYPES, indexOptions, isForLanceDb, plainCalls, vectorsOf } from '
 import { addressOf, headersOf, variableOf } from './table-request.ts';
 import type { TableOperation, TableRequest } from './table-request.ts';
 
-/** With the LanceDB client where it sends the same request, else with `requests`. */
+/** Uses the LanceDB client if it sends the same request, otherwise `requests`. */
 export function toPython(request: TableRequest): string {
   return isForLanceDb(request) ? toLanceDb(request) : toRequests(request);
 }
