@@ -37,7 +37,7 @@ const QueryColumns = Shape.strictObject(
 
 const StringQuery = Shape.strictObject({ query: Type.String(), columns: Type.Optional(Type.Array(FieldPathText)) });
 
-/** The tree below `query` is read by `wire/full-text.ts`, which bounds its depth as it goes. */
+/** `wire/full-text.ts` reads the tree below `query`, and bounds its depth as it goes. */
 const StructuredQuery = Shape.strictObject({
   query: Shape.anyObject('One of `match`, `phrase`, `boost`, `multi_match`, `boolean`.'),
 });

@@ -82,7 +82,7 @@ function readMultiMatch(node: TreeNode): FullTextQuery {
   };
 }
 
-/** One search of several columns when all look for the same words; else any of the searches may match. */
+/** One search of several columns if all look for the same words; otherwise any of the searches may match. */
 function readMatchQueries(node: TreeNode): FullTextQuery {
   node.refuseOthers(['match_queries']);
   const queries = node
@@ -90,7 +90,7 @@ function readMatchQueries(node: TreeNode): FullTextQuery {
     .map((query, index) => readMatch(new TreeNode(query, node.at(`match_queries[${index}]`))));
   const [first] = queries;
   const columns = queries.map((query) => query.column).filter((column) => column !== undefined);
-  // Without a fuzziness the engine chooses one by the length of each word, which a search of several columns cannot.
+  // Without a fuzziness, the engine chooses one by word length, which a search of several columns does not support.
   const isOneSearch = queries.every(
     ({ fuzziness, terms, operator }) => fuzziness === 0 && terms === first?.terms && operator === first.operator,
   );

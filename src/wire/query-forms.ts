@@ -2,7 +2,7 @@ import { invalidInput } from '../errors/service-error.ts';
 import { quoteForMessage } from '../model/identifier.ts';
 import { isObject, requireNewKey, withoutNulls } from '../model/strict-json.ts';
 
-/** The LanceDB client writes query bodies in other forms than the contract. Every caller may send either. */
+/** Converts the LanceDB client's forms of query bodies to those of the contract. Every caller may send either. */
 export function toContractQuery(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const query = withoutClientDefaults(body);
   for (const [name, toContract] of FORMS) {
@@ -14,7 +14,7 @@ export function toContractQuery(body: Readonly<Record<string, unknown>>): Record
   return query;
 }
 
-/** A form of the client as that of the contract; `undefined` is left out. */
+/** Converts a form of the client to that of the contract; `undefined` values are dropped. */
 type ToContract = (value: unknown) => unknown;
 
 const FORMS: readonly (readonly [name: string, toContract: ToContract])[] = [
@@ -24,7 +24,9 @@ const FORMS: readonly (readonly [name: string, toContract: ToContract])[] = [
   ['k', toContractLimit],
 ];
 
-/** The same for operations beside those of the contract, where a vector without members is none for every caller. */
+/**
+ * Does the same for operations outside the contract, where a vector without members means no vector for every caller.
+ */
 export function toContractSearch(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
   return toContractQuery(withoutEmptyVector(body));
 }
@@ -32,14 +34,17 @@ export function toContractSearch(body: Readonly<Record<string, unknown>>): Recor
 const PROBE_FIELDS = ['nprobes', 'minimum_nprobes', 'maximum_nprobes'] as const;
 const PROBES_OF_CLIENT = 20;
 
-/** What a LanceDB client names in place of a target; `normal` is that of the index. */
+/** A LanceDB client sends these names instead of a target; `normal` is the index's own. */
 const APPROXIMATION_TARGETS: ReadonlyMap<unknown, number | undefined> = new Map([
   ['fast', 0.8],
   ['normal', undefined],
   ['accurate', 0.99],
 ]);
 
-/** A copy. A LanceDB client names 20 probes in each query, without being asked to: then the server chooses. */
+/**
+ * Returns a copy. A LanceDB client sends 20 probes with each query even if the user did not set them: then the server
+ * chooses.
+ */
 function withoutClientDefaults(given: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const body = { ...given };
   const isDefault =
@@ -48,7 +53,7 @@ function withoutClientDefaults(given: Readonly<Record<string, unknown>>): Record
     body['refine_factor'] === undefined;
   if (isDefault) for (const name of PROBE_FIELDS) Reflect.deleteProperty(body, name);
   const { approx_mode: mode } = body;
-  // An unknown one is left for the check of the shape.
+  // Unknown values are left for the validation of the shape.
   if (mode === undefined || !APPROXIMATION_TARGETS.has(mode)) return body;
   Reflect.deleteProperty(body, 'approx_mode');
   const target = APPROXIMATION_TARGETS.get(mode);
@@ -56,21 +61,21 @@ function withoutClientDefaults(given: Readonly<Record<string, unknown>>): Record
   return body;
 }
 
-/** The query inside an explain request: the same forms; its null fields count as absent. */
+/** The query inside an explain request has the same forms; its null fields count as absent. */
 export function toContractExplanation(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { query } = body;
   if (!isObject(query)) return { ...body };
   return { ...body, query: toContractSearch(withoutNulls(query)) };
 }
 
-/** A vector without members is none. */
+/** A vector without members means no vector. */
 function withoutEmptyVector(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
   if (!isObject(body['vector']) || Object.keys(withoutNulls(body['vector'])).length > 0) return body;
   const { vector: _empty, ...rest } = body;
   return rest;
 }
 
-/** Models of Java have empty lists and maps where nothing was set. */
+/** Java models have empty lists and maps for unset fields. */
 export function withoutUnset(body: Readonly<Record<string, unknown>>): Record<string, unknown> {
   const { id, new_namespace_id: namespace, vector, columns, full_text_query: words, query, ...rest } = body;
   const isStringQuery = isObject(words) && isObject(words['string_query']);
@@ -84,7 +89,7 @@ export function withoutUnset(body: Readonly<Record<string, unknown>>): Record<st
       full_text_query: isStringQuery ? { ...words, string_query: withoutEmpty(Object(words['string_query'])) } : words,
       query: isObject(query) ? withoutUnset(query) : query,
     }),
-    // A list of columns is none of a query.
+    // A list of columns is not part of a query.
     ...(columns !== undefined && !isObject(columns) && { columns }),
   };
 }
@@ -105,8 +110,8 @@ function toContractVector(vector: unknown): unknown {
 }
 
 /**
- * `["a", "b"]` are names; `[["x", "a + 1"]]`, which 0.22 of the client sends, and an object with other keys than the
- * contract's two map aliases to expressions.
+ * `["a", "b"]` are names. `[["x", "a + 1"]]`, which client 0.22 sends, and an object with keys other than the
+ * contract's two, map aliases to expressions.
  */
 function toContractColumns(columns: unknown): unknown {
   if (Array.isArray(columns))
@@ -117,7 +122,7 @@ function toContractColumns(columns: unknown): unknown {
   return isAliases ? { column_aliases: columns } : columns;
 }
 
-/** Pairs become keys, so the rules of keys hold for them. */
+/** Pairs become object keys, so the rules for keys apply to them. */
 function toAliases(pairs: readonly (readonly [string, string])[]): Record<string, string> {
   const aliases = new Map<string, string>();
   for (const [name, expression] of pairs) {
@@ -144,10 +149,10 @@ function toContractFullText(query: unknown): unknown {
   return typeof query['query'] === 'string' ? { string_query: query } : { structured_query: query };
 }
 
-/** What `k` is when there is no limit. */
+/** The value of `k` if there is no limit. */
 export const UNLIMITED = Number.MAX_SAFE_INTEGER;
 
-/** A client without a limit sends 2⁶³−1, which no JavaScript number holds. */
+/** A client without a limit sends 2⁶³−1, which a JavaScript number cannot represent. */
 function toContractLimit(k: unknown): unknown {
   return typeof k === 'number' && k > Number.MAX_SAFE_INTEGER && k <= 2 ** 63 ? UNLIMITED : k;
 }

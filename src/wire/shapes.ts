@@ -36,7 +36,7 @@ export function anyObject(description?: string) {
   return Type.Object({}, { additionalProperties: true, ...describe(description) });
 }
 
-/** `Type.Record` would let a key with a line break past its pattern, unchecked. */
+/** `Type.Record` would accept a key with a line break without matching its pattern. */
 export function mapOf<Shape extends Type.TSchema>(shape: Shape, description?: string) {
   const object = Type.Object({}, { additionalProperties: shape, ...describe(description) });
   return Type.Unsafe<Record<string, Type.Static<Shape>>>(object);
@@ -66,10 +66,10 @@ export const pageParameters = {
   page_token: optionalText('`page_token` of the previous page.'),
 };
 
-/** The same in a body, where some clients write it. */
+/** The same in a body, where some clients send them. */
 export const pageFields = { limit: Type.Optional(Type.Integer({ minimum: 1 })), page_token: optionalText() };
 
-/** What every JSON request body may carry beside its own fields. */
+/** Fields that every JSON request body may have in addition to its own. */
 const callerFields = { identity: Type.Optional(Identity), context: Type.Optional(Context) };
 const requestFields = { ...callerFields, id: Type.Optional(IdentifierPath) };
 
@@ -80,7 +80,7 @@ export function requestBody<Fields extends Type.TProperties>(fields: Fields, opt
 
 export const EmptyBody = requestBody({});
 
-/** A request body about something without an identifier, such as a key or a job. */
+/** A request body for an object without an identifier, such as a key or a job. */
 export function requestBodyWithoutId<Fields extends Type.TProperties>(fields: Fields) {
   return strictObject({ ...callerFields, ...fields });
 }
@@ -90,12 +90,12 @@ export function replyBody<Fields extends Type.TProperties>(fields: Fields) {
   return Type.Object({ ...fields, context: Type.Optional(Context) });
 }
 
-/** The reply to a write. The transaction id is absent when the table was dropped right after the commit. */
+/** The reply to a write. The transaction id is absent if the table was dropped right after the commit. */
 export function writeReply<Fields extends Type.TProperties>(fields: Fields) {
   return replyBody({ version: Version, ...fields, transaction_id: optionalText() });
 }
 
-/** The query parameters of an operation: its own beside the delimiter. */
+/** The query parameters of an operation, in addition to the delimiter. */
 export function queryParameters<Fields extends Type.TProperties>(fields: Fields) {
   return Type.Object({ ...DelimiterQuery.properties, ...fields });
 }
@@ -107,7 +107,7 @@ export type ListBody = Type.Static<typeof ListBody>;
 
 export const BranchQuery = queryParameters({ branch: Type.Optional(Branch) });
 
-/** A reply as an operation builds it: values may be read-only, and absent ones `undefined`, which JSON leaves out. */
+/** A reply as an operation builds it: values may be read-only, and absent ones `undefined`, which JSON omits. */
 export type Sent<Shape> = Shape extends readonly (infer Entry)[]
   ? readonly Sent<Entry>[]
   : Shape extends object

@@ -33,7 +33,7 @@ export const ListVersionsReply = Shape.replyBody({
 });
 export type ListVersionsReply = Type.Static<typeof ListVersionsReply>;
 
-/** A manifest that the caller has staged, and wants to be the next version. */
+/** A manifest that the caller has staged to become the next version. */
 export const submissionFields = {
   version: Type.Integer({
     minimum: 1,

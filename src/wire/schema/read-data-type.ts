@@ -8,7 +8,10 @@ import { parseTypeName } from './type-names.ts';
 const DEPTH_MAX = 32;
 const CHARACTERS_MAX = 65_536;
 
-/** A type as callers write it: a name of either client family, an object with `type`, `fields` and `length`, or its JSON. */
+/**
+ * Parses a type as callers write it: a name of either client family, an object with `type`, `fields` and `length`, or
+ * its JSON.
+ */
 export function readDataType(value: unknown, field: string): DataType {
   return readType(value, { field, depth: 0 });
 }

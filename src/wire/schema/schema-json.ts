@@ -47,7 +47,7 @@ export function toTypeJson(type: DataType, dialect: Dialect): TypeJson {
   }
 }
 
-/** The type names of Lance's own JSON form; any other word makes the LanceDB client refuse the whole schema. */
+/** The type names of Lance's own JSON form; any other name makes the LanceDB client reject the whole schema. */
 function lanceDbName(type: DataType): string {
   switch (type.kind) {
     case 'int':

@@ -31,7 +31,7 @@ const PLAIN_TYPES: Readonly<Record<string, DataType>> = {
   timestamp: { kind: 'timestamp', unit: 'us', timezone: undefined },
 };
 
-/** A type without fields by its name, in the words of either client family: `float` is `float32`. */
+/** Parses the name of a type without fields, of either client family: `float` is `float32`. */
 export function parseTypeName(name: string): DataType | undefined {
   if (Object.hasOwn(PLAIN_TYPES, name)) return PLAIN_TYPES[name];
   return parseTime(name) ?? parseDecimal(name) ?? parseSized(name) ?? parseDictionary(name);
@@ -49,7 +49,7 @@ function parseTime(name: string): DataType | undefined {
   return undefined;
 }
 
-/** Without a zone Lance writes a dash. */
+/** Lance writes a dash if there is no zone. */
 function toTimestamp(unit: TimeUnit, zone: string): DataType | undefined {
   if (zone === '' || zone === '-') return { kind: 'timestamp', unit, timezone: undefined };
   return /^[\w/+:-]{1,64}$/.test(zone) ? { kind: 'timestamp', unit, timezone: zone } : undefined;
