@@ -11,13 +11,13 @@ const SLOP_MAX = 1000;
 /** Far below the largest 32-bit float: a search fails when one of its scores overflows. */
 const BOOST_MAX = 1e30;
 /**
- * What a word costs by its fuzziness, relative to an exact one (about 0.07 ms): the engine searches all words of the index
- * for each fuzzy word that it does not contain. The last is for more edits: the engine bounds the size of the automaton
- * of a word, and builds up to 100 ms on it. Expansions count once for a clause, each like a word.
+ * The cost of a word by its fuzziness, relative to an exact one (about 0.07 ms): for each fuzzy word that the index
+ * does not contain, the engine searches all words of the index. The last value is for more edits: the engine bounds the
+ * size of a word's automaton, but builds it for up to 100 ms. Expansions count once per clause, each like a word.
  */
 const WORD_COST = [1, 3, 25, 1500] as const;
 
-/** Depth is checked before each descent: a deep tree is refused before it exhausts the stack. */
+/** Checks the depth before each descent: a deep tree is refused before it exhausts the stack. */
 export function guardFullText(query: FullTextQuery, limits: SqlLimits): FullTextQuery {
   checkNode(query, {
     field: 'full_text_query',
@@ -32,7 +32,7 @@ export function guardFullText(query: FullTextQuery, limits: SqlLimits): FullText
 interface Position {
   readonly field: string;
   readonly depth: number;
-  /** By which the scores of the clause are multiplied: all negative_boost around it. */
+  /** The factor on the clause's scores: the product of all enclosing negative_boost values. */
   readonly boost: number;
   /** Shared by the whole tree. */
   readonly totals: { clauses: number; characters: number; cost: number };
@@ -165,7 +165,7 @@ function costOf(edits: number): number {
   return WORD_COST[edits] ?? WORD_COST[3];
 }
 
-/** The fuzziness that the engine chooses. */
+/** The fuzziness that the engine would choose. */
 function editsOf(word: string): number {
   if (word.length <= 2) return 0;
   return word.length <= 5 ? 1 : 2;

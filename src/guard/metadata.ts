@@ -9,7 +9,7 @@ import { formatByteLimit, formatCount } from '../model/value-text.ts';
 
 /** Keys that control the storage format: a wrong value makes the table unreadable. */
 const RESERVED_KEY = /^(?:lance[-:]|packed$|arrow:extension:|computed_(?:column|refresh)(?:\.|$))/i;
-/** Kept by the service. */
+/** Reserved for the service. */
 const OWN_KEYS: ReadonlySet<string> = new Set([COMPUTED_KEY]);
 
 type Entries = Readonly<Record<string, string | null>>;
@@ -21,7 +21,7 @@ const COUNT = /^[0-9]$/;
 const SECONDS = /^[0-9]{1,3}$/;
 const DURATION = /^[0-9]{1,5} ?(?:ms|s|m)$/;
 
-/** Storage options that say how a table is written, never where or as whom, and their valid values. */
+/** Storage options that define how a table is written, never where or with which identity, and their valid values. */
 const WRITE_OPTIONS: ReadonlyMap<string, RegExp> = new Map([
   ['new_table_data_storage_version', /^(?:2\.[0-2]|stable)$/],
   ['new_table_enable_v2_manifest_paths', BOOLEAN],
@@ -62,13 +62,16 @@ export function guardProperties(properties: Entries, field: string, limits: Meta
   throw invalidInput(`${field} has ${formatCount(bytes)} bytes in total; at most ${allowed} are allowed.`);
 }
 
-/** Of a version: bounded as a whole, because replies list many of them. */
+/** Metadata of a version: its total size is bounded, because replies list many versions. */
 export function guardVersionMetadata(metadata: Readonly<Record<string, string>>, limits: MetadataLimits): void {
   checkSize(metadata, 'metadata', limits, limits.entriesMax);
   requireBytes(Object.entries(metadata).flat().join(''), limits.versionBytesMax, 'metadata');
 }
 
-/** As `guardProperties`, of a table: one of them switches something. Those that it has already count, too. */
+/**
+ * Like `guardProperties`, for a table, one of whose properties is a switch. Existing properties count towards the
+ * limits too.
+ */
 export function guardTableProperties(properties: Entries, limits: MetadataLimits, present: Entries = {}): void {
   guardProperties({ ...present, ...properties }, 'properties', limits);
   const own = Object.keys(properties).find((key) => key === VIEW_PROPERTY || key === VIEW_STATE_PROPERTY);
@@ -85,8 +88,8 @@ export function guardTableProperties(properties: Entries, limits: MetadataLimits
 }
 
 /**
- * Only known options pass: one that names an endpoint could send the service's own credentials to a third party. The
- * storage layer ignores the case of keys. `allowed` is set by the administrator.
+ * Allows only known options: an option with an endpoint could send the service's own credentials to a third party. The
+ * storage layer ignores the case of keys. The administrator sets `allowed`.
  */
 export function guardStorageOptions(options: Readonly<Record<string, string>>, allowed: readonly string[]): void {
   const alsoAllowed = new Set(allowed.map((key) => key.toLowerCase()));

@@ -4,10 +4,10 @@ import { NO_DELIMITER, checkName, quoteForMessage } from '../model/identifier.ts
 /** Names become file names, with a suffix and the marks of an unfinished write. */
 const NAME_BYTES_MAX = 200;
 
-/** ASCII only: the engine accepts letters of every script, and then cannot list the tags of the table. */
+/** ASCII only: the engine accepts letters of every script, but then cannot list the table's tags. */
 const SEGMENT = /^[A-Za-z0-9_-][A-Za-z0-9._-]*$/;
 
-/** The engine's own folders in that of a branch: a branch below another must not use one of them. */
+/** Folders that the engine uses inside a branch's folder: a nested branch must not use one of them. */
 const ENGINE_FOLDERS = new Set('_deletions _indices _refs _transactions _versions data tree'.split(' '));
 
 export function guardTagName(name: string): string {
@@ -18,7 +18,10 @@ export function guardTagName(name: string): string {
   );
 }
 
-/** The engine writes the files of a new branch before it checks the name, at worst outside the folder of branches. */
+/**
+ * The engine writes the files of a new branch before it validates the name, in the worst case outside the folder of
+ * branches.
+ */
 export function guardNewBranchName(name: string): string {
   if (isBranchName(name)) return name;
   throw invalidInput(
@@ -27,7 +30,7 @@ export function guardNewBranchName(name: string): string {
   );
 }
 
-/** Only such a name may become part of a path. */
+/** Only names that satisfy this may become part of a path. */
 function isBranchName(name: string): boolean {
   const segments = name.split('/');
   const isUsable = segments.every((segment) => isSegment(segment) && !ENGINE_FOLDERS.has(segment));
@@ -38,10 +41,10 @@ function isSegment(text: string): boolean {
   return SEGMENT.test(text) && !text.includes('..') && !text.endsWith('.') && !text.endsWith('.lock');
 }
 
-/** The engine's internal indexes have such names; one of a user would make the table unreadable. */
+/** The engine's internal indexes have this prefix; a user's index with it would make the table unreadable. */
 const ENGINE_PREFIX = '__lance';
 
-/** Names of indexes are part of URLs like those of tables, but no delimiter divides them. */
+/** Index names are part of URLs like table names, but no delimiter separates them. */
 export function checkIndexName(name: string): void {
   checkName(name, NO_DELIMITER);
   if (!name.startsWith(ENGINE_PREFIX)) return;

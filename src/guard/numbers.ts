@@ -47,7 +47,7 @@ function integerFault(value: number, rule: IntegerRule): string {
   return 'not a whole number';
 }
 
-/** The engine searches with 32-bit floats: a number that is infinite there would silently find nothing. */
+/** The engine searches with 32-bit floats: a number that becomes infinite would silently match nothing. */
 function checkElements(vector: readonly number[], index: number): void {
   const wrong = vector.findIndex((element) => !Number.isFinite(Math.fround(element)));
   if (wrong === -1) return;

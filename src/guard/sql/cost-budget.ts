@@ -7,9 +7,9 @@ import type { SqlToken } from './tokenizer.ts';
 
 const NAMES_PER_OPERATOR = 4;
 /**
- * How many operators and calls may be planned, copies included, for each that a text may have. Text without doubled planning
- * always fits. CASE is written with several calls, and plans quicker than most: 2,000 parts took 0.1 s, and 1 s in the
- * fallback engine.
+ * How many operators and calls may be planned, including copies, relative to the number that a text may have. Text
+ * without doubled planning always fits. CASE is rewritten with several calls, and plans faster than most: 2,000
+ * branches took 0.1 s, and 1 s in the fallback engine.
  */
 const PLANNED_PER_OPERATOR = { usual: 2, rewritten: 8 } as const;
 export type TextOrigin = keyof typeof PLANNED_PER_OPERATOR;
@@ -17,7 +17,7 @@ const PLANNED_PER_CHARACTER = 2;
 
 const DOUBLING = 'CASE, coalesce, CAST, BETWEEN and similar functions';
 
-/** Counts what a text costs the engine, and refuses the first token that exceeds a limit. */
+/** Counts the cost of a text for the engine, and refuses the first token that exceeds a limit. */
 export class CostBudget {
   readonly #limits: SqlLimits;
   readonly #plannedPerOperator: number;
@@ -54,7 +54,7 @@ export class CostBudget {
     if (this.#names > most) throw tooMany(offset, `${formatCount(most)} names`);
   }
 
-  /** For a word that was counted as a field and is the name of a function or of a literal's type. */
+  /** For a word that was counted as a field, but is the name of a function or of a literal's type. */
   refundName(): void {
     this.#names -= 1;
   }
@@ -82,7 +82,7 @@ export class CostBudget {
     throw refuseAt(offset, `the expression is nested more than ${most} levels deep`, 'Use fewer levels.');
   }
 
-  /** The engine cannot be stopped while it plans: its work is estimated first, copies of doubled parts included. */
+  /** The engine cannot be stopped while it plans, so its work is estimated first, including copies of doubled parts. */
   checkPlanning(scope: SqlScope, offset: number): void {
     const { doublings, characters, parts } = scope.planningCost();
     const { coalesceDepthMax, charactersMax, operatorsMax } = this.#limits;

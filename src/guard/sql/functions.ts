@@ -5,8 +5,8 @@ import { isSymbol, readTokens } from './tokenizer.ts';
 /**
  * How wide a result is, relative to all arguments together: a factor, or a rule of `applyRule`. `greatest`: one of the
  * arguments; `list`: all of them, each in its own slot; `separator`: the first between the others; `join`: the second
- * between the items of the first; `repeat`, `pad`: as often as the second says; `replace`: the third for the second;
- * `groups`: a copy for each group of a pattern; `type`: as wide as the named type.
+ * between the items of the first; `repeat`, `pad`: as often as the second specifies; `replace`: the third instead of
+ * the second; `groups`: a copy for each group of a pattern; `type`: the width of the named type.
  */
 export type ResultGrowth =
   | number
@@ -22,23 +22,23 @@ export type ResultGrowth =
 
 /** How a function may be called. Names are matched in lower case, quoted or not. */
 export interface FunctionRule {
-  /** The reason why every call is refused. */
+  /** Why every call is refused. */
   readonly refused?: string;
   /** The alternative to a refused function, or how to call a restricted one. */
   readonly hint?: string;
   /** How often a call doubles the work of planning its arguments. */
   readonly doublings: 0 | 1 | 2;
-  /** From the opening to the closing parenthesis. */
+  /** The maximum length from the opening to the closing parenthesis. */
   readonly charactersMax: number;
   /** The result may be many times as long as the arguments: refused inside another such function. */
   readonly multiplies?: boolean;
-  /** 1 unless given. */
+  /** 1 if absent. */
   readonly growth?: ResultGrowth;
   /** Takes as many arguments as a list has items. */
   readonly isList?: boolean;
-  /** The position, from 1, of an argument that must be a text literal; or several. */
+  /** The position, counted from 1, of an argument that must be a text literal; or several positions. */
   readonly literalArgument?: number | readonly number[];
-  /** The position, from 1, of an argument that must be a plain whole number, at most `COUNT_MAX`. */
+  /** The position, counted from 1, of an argument that must be a plain integer up to `COUNT_MAX`. */
   readonly countArgument?: number;
   /** The largest number in that literal. */
   readonly literalNumberMax?: number;
@@ -46,11 +46,11 @@ export interface FunctionRule {
   readonly literalOnce?: string;
   readonly argumentsMin?: number;
   readonly argumentsMax?: number;
-  /** Words that separate arguments, besides the comma. */
+  /** Words that separate arguments, in addition to the comma. */
   readonly separators?: ReadonlySet<string>;
   readonly leadingWords?: ReadonlySet<string>;
   readonly isCast?: boolean;
-  /** Has another value in each row. */
+  /** Has a different value in each row. */
   readonly differsByRow?: boolean;
 }
 
@@ -59,20 +59,20 @@ export function functionRule(name: string): FunctionRule {
   return RULES.get(key) ?? (LINEAR_FUNCTIONS.has(key) ? LINEAR : UNKNOWN);
 }
 
-/** Functions whose value is another one each time, or a second later. Some are written without parentheses. */
+/** Functions with a different value for each call, or a second later. Some are written without parentheses. */
 const VOLATILE_FUNCTIONS =
   'now today current_date current_time current_timestamp localtime localtimestamp random rand uuid gen_random_uuid';
 
 const VOLATILE_NAME = new RegExp(`\\b(?:${VOLATILE_FUNCTIONS.replaceAll(' ', '|')})\\b`, 'i');
 
-/** Whether an expression may give different values for the same rows. A text or a column of such a name counts too. */
+/** Whether an expression may give different values for the same rows. A text or column with such a name counts too. */
 export function mayBeVolatile(sql: string): boolean {
   return VOLATILE_NAME.test(sql);
 }
 
 const VOLATILE_NAMES: ReadonlySet<string> = new Set(VOLATILE_FUNCTIONS.split(' '));
 
-/** The first function whose value is another one each time. A column of such a name can be written in backticks. */
+/** The first function with a different value for each call. A column with such a name can be written in backticks. */
 export function findVolatile(sql: string): string | undefined {
   const tokens = [...readTokens(sql)];
   const found = tokens.find(({ kind, text }, index) => {
@@ -86,15 +86,18 @@ const USUAL_CHARACTERS_MAX = 65_536;
 const QUADRATIC_CHARACTERS_MAX = 4096;
 const MULTIPLYING_CHARACTERS_MAX = 256;
 const FIXED_SIZE_MAX = 65_536;
-/** Longer padding is a mistake or an attack; the growth of the value is bounded besides. */
+/** Longer padding is a mistake or an attack; the growth of the value is bounded separately. */
 export const COUNT_MAX = 10_000;
 
 const LINEAR: FunctionRule = { doublings: 0, charactersMax: USUAL_CHARACTERS_MAX };
 
-/** The engine plans aliases and special syntax twice per level, and 24 levels hang it: unknown functions count as such. */
+/**
+ * The engine plans aliases and special syntax twice per level, and 24 levels hang it. Unknown functions are treated
+ * like these.
+ */
 const ALIAS: FunctionRule = { doublings: 1, charactersMax: USUAL_CHARACTERS_MAX };
 
-/** More than formats of dates and the like let a value grow. */
+/** More than date formats and similar functions let a value grow. */
 const UNKNOWN: FunctionRule = { ...ALIAS, growth: 8 };
 
 const ALIASES = `array_cat array_empty array_extract array_indexof array_push_back array_push_front ceil char_length
@@ -104,7 +107,9 @@ const ALIASES = `array_cat array_empty array_extract array_indexof array_push_ba
   list_push_back list_push_front list_remove list_remove_all list_remove_n list_reverse list_slice list_sort list_union
   map_entries map_extract map_keys map_values pow row today`;
 
-/** Functions, without aliases, whose planning cost does not depend on their depth; a test checks it on the engine. */
+/**
+ * Functions, without aliases, whose planning cost does not depend on their depth; a test verifies it with the engine.
+ */
 export const LINEAR_FUNCTIONS: ReadonlySet<string> = new Set(
   `abs acos acosh array_any_value array_dims array_distance array_distinct array_element array_except array_intersect
   array_length array_max array_min array_ndims array_pop_back array_pop_front array_position array_positions
@@ -211,7 +216,7 @@ const RULES: ReadonlyMap<string, FunctionRule> = new Map<string, FunctionRule>([
   ...rules('list_has list_has_any list_contains array_contains arrays_overlap', { ...wideAlias, growth: 0 }),
   ...rules('coalesce nvl nvl2 ifnull', { ...wideAlias, growth: 'greatest' }),
   ...rules('greatest least nullif', { ...LINEAR, growth: 'greatest' }),
-  // The largest growth of a character in UTF-8.
+  // The maximum growth of a character in UTF-8.
   ...rules('upper lower initcap', { ...LINEAR, growth: 3 }),
   ['translate', { ...LINEAR, growth: 4 }],
   ['encode', { ...LINEAR, growth: 2 }],
@@ -229,7 +234,7 @@ const RULES: ReadonlyMap<string, FunctionRule> = new Map<string, FunctionRule>([
   ['substr', special('FROM FOR')],
   ['trim', special('FROM', { leadingWords: new Set(['BOTH', 'LEADING', 'TRAILING']) })],
   ...rules('cast try_cast safe_cast', { ...ALIAS, isCast: true }),
-  // With fewer arguments these two make the engine panic; is_valid ignores all but the first.
+  // With fewer arguments these two make the engine panic; is_valid ignores all except the first.
   ['is_valid', { ...LINEAR, argumentsMin: 1, argumentsMax: 1, hint: 'Give one field.' }],
   ['get_field', { ...LINEAR, argumentsMin: 2, hint: 'Give a struct and the name of a field as a string literal.' }],
   [

@@ -8,15 +8,15 @@ import { CAST, FIELD_MARK, NOTHING, SCALAR, applyRule, bytesWidth, columnFactor,
 import { greater, sum } from './width.ts';
 import type { Argument, Width } from './width.ts';
 
-/** The size of the largest value that an expression computes for a row, intermediate ones included. */
+/** The size of the largest value that an expression computes for a row, including intermediate ones. */
 export interface Growth {
   /** At least 1: no value exceeds `factor` times the columns that the expression names, plus `bytes`. */
   readonly factor: number;
   /** What literals add to a value, after all functions. A literal that is only compared adds nothing. */
   readonly bytes: number;
-  /** The largest value that depends on no row: the engine computes it once. */
+  /** The largest value that does not depend on a row: the engine computes it once. */
   readonly constantBytes: number;
-  /** Where the largest growth of each kind happens, for a message. */
+  /** Which call causes the largest growth of each kind, for messages. */
   readonly by: Readonly<Record<'factor' | 'bytes' | 'constantBytes', GrowingCall>>;
 }
 
@@ -26,19 +26,19 @@ interface GrowingCall {
 }
 
 /**
- * How many times a computed value, or one computed on the way to it, may exceed the sum of the widths of the columns that
- * the expression names; at least 1. Literals are not included: see `measureGrowth`.
+ * How many times larger a computed or intermediate value may be than the sum of the widths of the columns that the
+ * expression names; at least 1. Literals are not included: see `measureGrowth`.
  */
 export function estimateGrowth(sql: GuardedSql): number {
   return measureGrowth(readTokens(sql)).factor;
 }
 
-/** As `estimateGrowth`, with what literals add, for the tokens of one complete expression. */
+/** Like `estimateGrowth`, including what literals add, for the tokens of one complete expression. */
 export function measureGrowth(tokens: Iterable<SqlToken>): Growth {
   return new GrowthMeter([...tokens]).measure();
 }
 
-/** Reads tokens that the parser accepted, so every bracket has its partner. */
+/** Reads tokens that the parser accepted, so all brackets match. */
 class GrowthMeter {
   readonly #tokens: readonly SqlToken[];
   readonly #outer: Frame[] = [];
@@ -57,12 +57,12 @@ class GrowthMeter {
     for (let at = 0; at < this.#tokens.length; at += 1) at += this.#read(at);
     const value = this.#frame.finish();
     this.#record(value, this.#frame);
-    // A constant is copied into every row at last.
+    // A constant is eventually copied into every row.
     this.#recordBytes('bytes', value.bytes, this.#by.constantBytes);
     return { factor: this.#factor, ...this.#most, by: this.#by };
   }
 
-  /** Returns how many of the following tokens were read too. */
+  /** Returns how many of the following tokens were consumed too. */
   #read(at: number): number {
     const token = this.#tokens[at];
     if (token === undefined) return 0;
@@ -105,7 +105,7 @@ class GrowthMeter {
     return 0;
   }
 
-  /** `p.x` and `p['x']` are the same field; what follows it lies inside. */
+  /** `p.x` and `p['x']` are the same field; what follows it is nested in it. */
   #readColumn(token: SqlToken, at: number): number {
     const [mark, field, end] = this.#tokens.slice(at + 1, at + 4);
     const column = token.text.toLowerCase();
@@ -149,7 +149,7 @@ class GrowthMeter {
     this.#recordBytes(value.columns.size === 0 ? 'constantBytes' : 'bytes', value.bytes, by);
   }
 
-  /** A function that hardly adds to its argument is not the one to name. */
+  /** A function that adds little to its argument is not named in messages. */
   #recordBytes(kind: 'bytes' | 'constantBytes', bytes: number, by: GrowingCall): void {
     if (bytes > 2 * this.#most[kind]) this.#by[kind] = by;
     this.#most[kind] = Math.max(this.#most[kind], bytes);
@@ -163,12 +163,12 @@ const BOOLEAN_WORDS: ReadonlySet<string> = new Set([...Keywords.INFIX, 'NOT', 'I
 /** The first arguments of a call whose text matters, such as a count or a pattern. */
 const ARGUMENTS_KEPT = 3;
 
-/** One pair of brackets: what its arguments, and the operands of the current one, add up to. */
+/** One pair of brackets: the sums of its arguments and of the current argument's operands. */
 class Frame {
   readonly kind: FrameKind;
   readonly call: GrowingCall;
   readonly rule: FunctionRule | undefined;
-  /** Inside the name of a type, which is no column. */
+  /** Inside the name of a type, which is not a column. */
   isType = false;
   /** The offset of the last `||`. */
   concatenation: number | undefined;
@@ -199,7 +199,7 @@ class Frame {
   }
 
   addLiteral(token: SqlToken): void {
-    // The items of a list are compared; there may be hundreds of thousands.
+    // The items of a list are only compared; there may be hundreds of thousands.
     if (this.kind === 'in-list' && !this.#isJoined) return;
     const isText = token.kind !== 'number';
     this.add(isText ? bytesWidth(Buffer.byteLength(token.text) + SCALAR.bytes) : SCALAR);
@@ -222,7 +222,7 @@ class Frame {
     this.concatenation = offset;
   }
 
-  /** After arithmetic the value is a number, unless it is concatenated too; a comparison begins a new value. */
+  /** After arithmetic the value is a number, unless it is also concatenated; a comparison begins a new value. */
   operate(isBoolean: boolean): void {
     this.isType = false;
     this.#isComputed = true;
@@ -247,7 +247,7 @@ class Frame {
     return sum(applyRule(this.rule, { total, count: this.#count, given: this.#arguments }), CAST);
   }
 
-  /** A value that is only compared, or computed with, was counted where it was made. */
+  /** A value that is only compared, or used in a calculation, was counted where it was created. */
   #endOperand(): void {
     if (this.#isJoined || !this.#isComputed) this.#item = greater(this.#item, this.#operand);
     this.#operand = NOTHING;

@@ -17,8 +17,8 @@ import type { SqlToken } from './tokenizer.ts';
 import { refuseUnknownTypes } from './checks/types.ts';
 
 /**
- * Lets a text through to the engine only when all of it is one expression within the limits. The result is in
- * parentheses: the engine stops where an expression ends, and so can neither drop a tail nor read on.
+ * Passes a text to the engine only if all of it is one expression within the limits. The result is in parentheses: the
+ * engine stops parsing where an expression ends, so it can neither drop a tail nor read further.
  */
 export function guardSql(text: string, use: SqlUse, limits: SqlLimits): GuardedSql {
   const isCondition = use.name === 'filter' || use.name === 'predicate';
@@ -57,7 +57,7 @@ function parse(text: string, limits: SqlLimits, origin: TextOrigin): readonly Sq
 const LITERALS: ReadonlySet<string> = new Set(['string', 'number', 'hex', 'items']);
 const LIST_STARTS: ReadonlySet<string> = new Set(['(', '[', ',']);
 
-/** Replaces every literal with a question mark: logs show the query without the values of rows. */
+/** Replaces every literal with a question mark, so that logs show the query without row values. */
 export function maskLiterals(sql: GuardedSql): string {
   const parts: string[] = [];
   let end = 0;
@@ -72,10 +72,14 @@ export function maskLiterals(sql: GuardedSql): string {
   return [...parts, sql.slice(end)].join('').replaceAll(/\?(?:\s*,\s*\?)+/g, '?, …');
 }
 
-/** Of a list of one-digit numbers: texts and lists that are only compared, or set by an update, may have any length. */
+/**
+ * For a list of one-digit numbers: texts and lists that are only compared, or set by an update, may have any length.
+ */
 const BYTES_PER_CHARACTER = 8;
 
-/** The engine computes an expression for thousands of rows at once: a long value for each would take all memory. */
+/**
+ * The engine evaluates an expression for thousands of rows at once, so a long value for each would use up all memory.
+ */
 function refuseGrowth(
   tokens: readonly SqlToken[],
   { name }: SqlUse,

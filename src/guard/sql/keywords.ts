@@ -5,7 +5,7 @@ import type { Fault } from './refusal.ts';
 
 export const VALUES: ReadonlySet<string> = new Set(['NULL', 'TRUE', 'FALSE']);
 
-/** Words after which a value follows, once a value came before. */
+/** Words between two values. */
 export const INFIX: ReadonlySet<string> = new Set(['AND', 'OR', 'LIKE', 'ILIKE', 'IN', 'BETWEEN', 'ESCAPE']);
 
 /** Operators that `NOT` may precede. */
@@ -17,7 +17,7 @@ export const LITERAL_TYPES: ReadonlySet<string> = new Set('DATE TIME TIMESTAMP D
 const UNITS = 'YEAR QUARTER MONTH WEEK DAY HOUR MINUTE SECOND MILLISECOND MICROSECOND'.split(' ');
 export const INTERVAL_UNITS: ReadonlySet<string> = new Set(UNITS.flatMap((unit) => [unit, `${unit}S`]));
 
-/** Words that continue the name of a type, without those that the engine parses and ignores, such as FORMAT. */
+/** Words that continue the name of a type, except those that the engine parses and ignores, such as FORMAT. */
 export const TYPE_WORDS: ReadonlySet<string> = new Set('UNSIGNED PRECISION VARYING WITH WITHOUT TIME ZONE'.split(' '));
 
 const STATEMENT: Fault = [
@@ -36,7 +36,7 @@ export const REFUSED_VALUES: ReadonlyMap<string, Fault> = new Map<string, Fault>
   ['DISTINCT', CLAUSE],
 ]);
 
-/** Refused where an operator is expected, with a reason that says more than the usual one. */
+/** Refused where an operator is expected, with a more specific reason than the usual one. */
 export const REFUSED_OPERATORS: ReadonlyMap<string, Fault> = new Map<string, Fault>([
   ...named('SELECT FROM WHERE UNION INTERSECT EXCEPT GROUP HAVING LIMIT OFFSET', STATEMENT),
   ...named('OVER FILTER WITHIN ORDER IGNORE RESPECT FORMAT ARRAY COLLATE', CLAUSE),
@@ -44,7 +44,7 @@ export const REFUSED_OPERATORS: ReadonlyMap<string, Fault> = new Map<string, Fau
   ['AS', ['an alias is not allowed here', 'Give a single expression.']],
 ]);
 
-/** The same value for each of the names, which spaces separate. */
+/** The same value for each of the space-separated names. */
 export function named<Value>(names: string, value: Value): readonly (readonly [string, Value])[] {
   return names.split(/\s+/).map((name) => [name, value] as const);
 }

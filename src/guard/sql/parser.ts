@@ -24,9 +24,9 @@ const CONTINUATIONS: Readonly<Record<Continuation, ReadonlyMap<string, Expectati
 };
 
 /**
- * Checks an expression token by token, without building a tree: values and operators must alternate, brackets must match,
- * and only forms that the engine evaluates pass. The engine parses more than it evaluates (`f(DISTINCT x)`, `f(x) OVER
- * (…)`, `CAST(x AS t FORMAT …)`): such text would run as something else than it says.
+ * Checks an expression token by token, without building a tree: values and operators must alternate, brackets must
+ * match, and only forms that the engine evaluates are accepted. The engine parses more than it evaluates (`f(DISTINCT
+ * x)`, `f(x) OVER (…)`, `CAST(x AS t FORMAT …)`): such text would not run as written.
  */
 export class SqlParser {
   readonly #budget: CostBudget;
@@ -69,7 +69,7 @@ export class SqlParser {
     return this.#scopes.inner;
   }
 
-  /** As if each literal and its comma were read by itself. */
+  /** Equivalent to reading each literal and its comma separately. */
   #readItems(token: SqlToken): void {
     this.#isCallable = false;
     this.#isInterval = false;
@@ -268,7 +268,7 @@ export class SqlParser {
     this.#expected = 'operator';
   }
 
-  /** The sign of a number is free: lists of negative numbers may be as long as others. */
+  /** The sign of a number is not counted: lists of negative numbers may be as long as others. */
   #settleSigns(token: SqlToken, free: number): void {
     const { signs } = this.#scope;
     this.#scope.signs = 0;

@@ -2,17 +2,21 @@ import { invalidInput } from '../../errors/service-error.ts';
 import type { ServiceError } from '../../errors/service-error.ts';
 import { quoteForMessage } from '../../model/identifier.ts';
 
-/** What the text is for, and what messages call it, such as `updates[2] expression`. */
+/** What the text is for, and its name in messages, such as `updates[2] expression`. */
 export interface SqlUse {
   readonly name: 'filter' | 'predicate' | 'expression' | 'projection';
   readonly field: string;
-  /** The engine knows the columns only outside of calls of functions: a CASE must be a condition, and is written as one. */
+  /**
+   * The engine knows the columns only outside function calls, so a CASE must be a condition, and is rewritten as one.
+   */
   readonly withoutCalls?: true;
 }
 
 const EXCERPT_CHARACTERS_MAX = 24;
 
-/** Thrown by the tokenizer and the parser, which do not know the field; the message continues a sentence after a colon. */
+/**
+ * Thrown by the tokenizer and the parser, which do not know the field; the message continues a sentence after a colon.
+ */
 export class SqlRefusal extends Error {
   readonly offset: number;
   readonly hint: string;
@@ -38,7 +42,7 @@ export function invalidSql({ offset, message, hint }: SqlRefusal, text: string, 
   return invalidInput(`In ${use.field} at character ${characterPosition(text, offset)}, ${near}: ${message}.`, hint);
 }
 
-/** Counts from 1, and a surrogate pair as one character. */
+/** Counted from 1; a surrogate pair counts as one character. */
 function characterPosition(text: string, offset: number): number {
   const pairs = text.slice(0, offset).match(/[\ud800-\udbff][\udc00-\udfff]/g) ?? [];
   return offset - pairs.length + 1;

@@ -127,7 +127,7 @@ function checkArgument({ rule, itemsDone, onlyToken: literal, name }: SqlScope, 
   }
 }
 
-/** With a count that a row decides, a value could have any length. */
+/** If a row determined the count, a value could have any length. */
 function checkCount(
   literal: SqlToken | undefined,
   { name, offset, hint }: { name: string; offset: number; hint: string },

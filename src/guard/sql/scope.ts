@@ -3,7 +3,7 @@ import type { SqlToken } from './tokenizer.ts';
 
 export type ScopeKind = 'text' | 'group' | 'call' | 'in-list' | 'array' | 'index' | 'type' | 'cast-type';
 
-/** What planning a scope costs: the doublings of its deepest part, and its size with all copies. */
+/** The cost of planning a scope: the doublings of its deepest part, and its size including all copies. */
 interface PlanningCost {
   doublings: number;
   characters: number;
@@ -11,19 +11,22 @@ interface PlanningCost {
   parts: number;
 }
 
-/** One open pair of brackets. A comma, an AND or an OR ends a clause, and so a BETWEEN, whose left side is planned twice. */
+/**
+ * One open pair of brackets. A comma, an AND or an OR ends a clause, and with it a BETWEEN, whose left side is planned
+ * twice.
+ */
 export class SqlScope {
   readonly kind: ScopeKind;
   readonly start: number;
-  /** Prefix operators before the scope included. */
+  /** Includes prefix operators before the scope. */
   readonly depth: number;
   readonly name: string;
   readonly rule: FunctionRule | undefined;
   /** Signs before a value that has not come yet. */
   signs = 0;
-  /** NOTs of the clause: each reaches up to the next AND or OR. */
+  /** NOTs of the clause: each applies up to the next AND or OR. */
   negations = 0;
-  /** BETWEENs whose AND has not come. */
+  /** BETWEENs whose AND has not come yet. */
   openBetweens = 0;
   itemsDone = 0;
   #itemTokens = 0;
@@ -54,7 +57,7 @@ export class SqlScope {
     return isList && this.#itemTokens === 0 && this.signs === 0 && this.negations === 0;
   }
 
-  /** The token of the current item, if it has only one. */
+  /** The token of the current item, if there is only one. */
   get onlyToken(): SqlToken | undefined {
     return this.#itemTokens === 1 ? this.#lastToken : undefined;
   }

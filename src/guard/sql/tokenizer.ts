@@ -7,7 +7,7 @@ export interface SqlToken {
   readonly text: string;
   readonly start: number;
   readonly end: number;
-  /** Of `items`. */
+  /** For `items`. */
   readonly count?: number;
 }
 
@@ -23,8 +23,8 @@ const SYMBOL_RUN = /[-+*/%=<>!|&^~:;?$@#\\{}]+/y;
 const HEX_BYTES = /^[xX]'(?:[0-9a-fA-F]{2})*'$/;
 
 /**
- * Splits a text where the engine's own tokenizer would. Where the two could disagree on the end of a literal, a comment or
- * a name, the text is refused: nothing can hide inside what this takes for a literal.
+ * Splits a text where the engine's own tokenizer would. Wherever the two could disagree on the end of a literal, a
+ * comment or a name, the text is refused, so nothing can hide inside an apparent literal.
  */
 export function* readTokens(text: string): Generator<SqlToken, void> {
   let offset = skipSpace(text, 0);
@@ -35,7 +35,7 @@ export function* readTokens(text: string): Generator<SqlToken, void> {
   }
 }
 
-/** Reads tokens one by one, for a reader that knows where the items of a list may come. */
+/** Reads tokens one by one, for a reader that knows where the items of a list may occur. */
 export class TokenReader {
   readonly #text: string;
   #offset: number;
@@ -45,7 +45,7 @@ export class TokenReader {
     this.#offset = skipSpace(text, 0);
   }
 
-  /** With `atItem`, plain literals that each have a comma after them are one token: a list may hold 200,000. */
+  /** With `atItem`, plain literals that are each followed by a comma become one token: a list may have 200,000. */
   next(atItem: boolean): SqlToken | undefined {
     if (this.#offset >= this.#text.length) return undefined;
     const items = atItem ? readItems(this.#text, this.#offset) : undefined;
@@ -104,7 +104,7 @@ function readToken(text: string, start: number): SqlToken {
   throw refusedCharacter(character, start);
 }
 
-/** A doubled quote is an escaped one; the backslash has no meaning to the engine here. */
+/** A doubled quote is an escaped one; here, a backslash has no special meaning for the engine. */
 function quoted(kind: 'string' | 'quoted-name', text: string, start: number): SqlToken {
   const quote = text.charAt(start);
   let close = text.indexOf(quote, start + 1);
@@ -136,14 +136,17 @@ function readWord(text: string, start: number, word: string): SqlToken {
   if (follower === '$' || follower === '@' || follower === '#') {
     throw refuseAt(start, `a name contains ${follower}`, 'Write such a name in backticks.');
   }
-  // Letters such as ſ become ASCII in upper case: the engine could read the word as a keyword.
+  // Letters such as ſ become ASCII in upper case, so the engine could read the word as a keyword.
   if (!ASCII_WORD.test(word) && ASCII_WORD.test(word.toUpperCase())) {
     throw refuseAt(start, 'a name looks like a word of SQL', 'Write such a name in backticks.');
   }
   return { kind: 'word', text: word, start, end };
 }
 
-/** Only in `X'…'` the engine takes a backslash for an escape, and invalid digits for NULL: only whole bytes pass. */
+/**
+ * Only in `X'…'` does the engine treat a backslash as an escape, and invalid digits as NULL, so only whole bytes are
+ * accepted.
+ */
 function readPrefixedLiteral(text: string, start: number, word: string): SqlToken {
   if (word !== 'x' && word !== 'X') {
     const hint = "Only X'…' may have a prefix; put a space between a word and a string.";

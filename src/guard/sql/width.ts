@@ -3,14 +3,14 @@ import type { SqlToken } from './tokenizer.ts';
 
 /**
  * An upper bound of the size of one value: how many times each column occurs in it, and the bytes that literals and
- * numbers add. Columns are counted by name, in lower case; a struct and its fields apart.
+ * numbers add. Columns are counted by name, in lower case; a struct and its fields separately.
  */
 export interface Width {
   readonly columns: ReadonlyMap<string, number>;
   readonly bytes: number;
 }
 
-/** A number, a boolean or a date, and what a list or a struct keeps for each of its values. */
+/** A number, a boolean or a date, and the overhead of each value in a list or struct. */
 const SCALAR_BYTES = 8;
 
 export const SCALAR: Width = { columns: new Map(), bytes: SCALAR_BYTES };
@@ -37,7 +37,7 @@ export function times({ columns, bytes }: Width, factor: number): Width {
   return { columns: new Map([...columns].map(([name, count]) => [name, count * factor])), bytes: bytes * factor };
 }
 
-/** Fields of a struct lie side by side: together they are as wide as the struct, however many are named. */
+/** The fields of a struct are disjoint: together they are as wide as the struct, however many are named. */
 export function columnFactor({ columns }: Width): number {
   const structs = new Map<string, { whole: number; fields: number }>();
   for (const [name, count] of columns) {
@@ -50,7 +50,7 @@ export function columnFactor({ columns }: Width): number {
   return Math.max(1, ...[...structs.values()].map(({ whole, fields }) => whole + fields));
 }
 
-/** Between a column and its field; no name of a column holds it. */
+/** Separates a column and its field; no column name contains it. */
 export const FIELD_MARK = '\n';
 
 function combine(one: Width, other: Width, join: (left: number, right: number) => number): Width {
@@ -64,7 +64,7 @@ function combine(one: Width, other: Width, join: (left: number, right: number) =
 
 export interface Argument {
   readonly width: Width;
-  /** The token of an argument that is one literal. */
+  /** The token of an argument that is a single literal. */
   readonly literal: SqlToken | undefined;
 }
 
@@ -81,7 +81,7 @@ const CHARACTER_BYTES = 4;
 /** A small number as text, such as -128. */
 const ELEMENT_BYTES = 4;
 
-/** The width of the result of a call. */
+/** The width of a call's result. */
 export function applyRule({ growth = 1 }: FunctionRule, { total, count, given }: Arguments): Width {
   const [first, second, third] = given;
   const value = first?.width ?? NOTHING;
@@ -109,7 +109,7 @@ export function applyRule({ growth = 1 }: FunctionRule, { total, count, given }:
   }
 }
 
-/** Lists of a fixed size take their space in every row, also where they are null. */
+/** Fixed-size lists take their space in every row, even where they are null. */
 function toType(width: Width, type: string): Width {
   const isFixed = /fixed/i.test(type);
   const sizes = isFixed ? (type.match(/\b\d+\b/g) ?? []).map((size) => Math.max(1, Number(size))) : [];

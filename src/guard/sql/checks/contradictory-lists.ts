@@ -9,10 +9,11 @@ const NOT_CALLED = new Set(['AND', 'OR', 'NOT', 'IN', 'BETWEEN', 'LIKE', 'ILIKE'
 const CASTS = new Set(['CAST', 'TRY_CAST']);
 
 /**
- * Refuses two lists for one value that contradict each other, such as `a IN (1) AND a IN (2)`, or together always hold,
- * such as `a NOT IN (1) OR a NOT IN (2)`. The engine's optimizer replaces them with "false" and "true" even where the
- * value is null, and would select, change or delete rows that the condition does not select. It also merges other lists
- * into one, and loses their nulls: `a IN (1) AND a NOT IN (2, NULL)` would be `a IN (1)`. `(a = 1 OR a = 2)` is a list.
+ * Refuses two lists for one value that contradict each other, such as `a IN (1) AND a IN (2)`, or that together are
+ * always true, such as `a NOT IN (1) OR a NOT IN (2)`. The engine's optimizer replaces them with "false" and "true"
+ * even if the value is null, and would select, change or delete rows that the condition does not match. It also merges
+ * other lists into one and loses their nulls: `a IN (1) AND a NOT IN (2, NULL)` would become `a IN (1)`. `(a = 1 OR a =
+ * 2)` counts as a list.
  */
 export function refuseContradictoryLists(text: string, tokens: readonly SqlToken[], isFilter: boolean): void {
   if (!TWO_LISTS.test(text)) return;
@@ -32,7 +33,7 @@ export function refuseContradictoryLists(text: string, tokens: readonly SqlToken
   }
 }
 
-/** A filter drops a row for null as for false, unless a part of the filter treats the two differently. */
+/** A filter drops a row for null as for false, unless a part of the filter distinguishes the two. */
 function distinguishesNull(tokens: readonly SqlToken[]): boolean {
   return tokens.some((token, at) => {
     if (isSymbol(token, '(')) return !isConnective(tokens[at - 1], '(') && !isWord(tokens[at - 1], 'IN');
@@ -49,10 +50,10 @@ function isConnective(token: SqlToken | undefined, parenthesis: string): boolean
 interface Level {
   /** Index of the opening bracket. */
   readonly bracket: number;
-  /** For parentheses that only group: inside and outside are parts of one condition. */
+  /** For parentheses that only group: their inside and outside are parts of one condition. */
   readonly isGroup: boolean;
   readonly argument: number;
-  /** Number of the term between two ORs. */
+  /** The number of the term between two ORs. */
   readonly term: number;
   readonly isNegated: boolean;
   /** Index of the first token of the current value. */
@@ -64,14 +65,14 @@ interface List {
   /** Without parentheses and casts. */
   readonly operand: string;
   readonly isNegated: boolean;
-  /** Read when another list has the same operand. */
+  /** Read only if another list has the same operand. */
   readonly items: () => Items;
   readonly levels: readonly Level[];
 }
 
 interface Items {
   readonly texts: ReadonlySet<string>;
-  /** Not all are literals, or one is NULL. */
+  /** Some are not literals, or one is NULL. */
   readonly mayBeNull: boolean;
 }
 
@@ -187,7 +188,7 @@ function readItems(tokens: readonly SqlToken[], opening: number): Items {
 /** Words of literals that are not null. */
 const LITERAL_WORDS: ReadonlySet<string> = new Set([...LITERAL_TYPES, ...INTERVAL_UNITS, 'TRUE', 'FALSE']);
 
-/** Joined by AND where not both are negated, or by OR where both are. */
+/** Whether the optimizer merges them: joined by AND if not both are negated, or by OR if both are. */
 function areMerged(one: List, other: List): boolean {
   if (one.operand !== other.operand) return false;
   const depth = commonDepth(one.levels, other.levels);
@@ -198,7 +199,7 @@ function areMerged(one: List, other: List): boolean {
   return isSameTerm !== (isNegatedFrom(one, depth) && isNegatedFrom(other, depth));
 }
 
-/** Of lists that are merged. */
+/** For lists that are merged. */
 function isContradiction(one: List, other: List): boolean {
   const depth = commonDepth(one.levels, other.levels);
   const [isFirstNot, isSecondNot] = [isNegatedFrom(one, depth), isNegatedFrom(other, depth)];
@@ -217,7 +218,7 @@ function overlap(one: ReadonlySet<string>, other: ReadonlySet<string>): boolean 
   return false;
 }
 
-/** The depth of the innermost bracket around both. */
+/** The depth of the innermost bracket that contains both. */
 function commonDepth(one: readonly Level[], other: readonly Level[]): number {
   const parting = one.findIndex(({ bracket }, depth) => bracket !== other[depth]?.bracket);
   return (parting === -1 ? one.length : parting) - 1;

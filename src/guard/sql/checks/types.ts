@@ -16,7 +16,7 @@ const TYPES_HINT =
   'Use STRING, INT, BIGINT, FLOAT, DOUBLE, DECIMAL(precision, scale), BOOLEAN, DATE, TIMESTAMP or BINARY; ' +
   'arrow_cast takes the types of Arrow.';
 
-/** Refuses casts to types that the engine does not have, and to decimals on which it panics. */
+/** Refuses casts to types that the engine does not have, and to decimals that make it panic. */
 export function refuseUnknownTypes(text: string, tokens: readonly SqlToken[]): void {
   for (const [at, token] of tokens.entries()) {
     const isLiteralType = isWord(token, 'TIME') && tokens[at + 1]?.kind === 'string';
@@ -31,7 +31,7 @@ function isCastTo(token: SqlToken | undefined): boolean {
   return isWord(token, 'AS') || isSymbol(token, '::');
 }
 
-/** In upper case, with the words that continue it. */
+/** The type in upper case, including the words that continue it. */
 function readType(tokens: readonly SqlToken[], at: number): string {
   const words: string[] = [];
   for (const { kind, text } of tokens.slice(at, at + TYPE_WORDS.size)) {
@@ -52,7 +52,7 @@ function checkDecimal(text: string, offset: number): void {
   throw refuseAt(offset, 'the decimal type is not valid', hint);
 }
 
-/** Whether the text names a type of Arrow with a decimal that cannot be. */
+/** Whether the text names an Arrow type with an invalid decimal. */
 export function hasWrongDecimal(arrowType: string): boolean {
   return [...arrowType.matchAll(/decimal\d*\s*\(\s*(\d+)\s*,\s*(-?\d+)/gi)].some(([, precision, scale]) => {
     return Number(scale) < 0 || Number(scale) > Number(precision);

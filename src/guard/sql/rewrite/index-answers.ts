@@ -10,7 +10,7 @@ import type { SqlToken } from '../tokenizer.ts';
  */
 const AFFECTED = /\bcontains\b|\bis\s+(?:true|false)\b/i;
 
-/** Writes these conditions in a form that no index answers, where its answer could select other rows. */
+/** Rewrites these conditions in a form that no index answers, if its answer could select other rows. */
 export function avoidWrongIndexAnswers(text: string, tokens: readonly SqlToken[]): string {
   if (!AFFECTED.test(text)) return text;
   const nesting = readNesting(tokens);
@@ -22,7 +22,7 @@ export function avoidWrongIndexAnswers(text: string, tokens: readonly SqlToken[]
       const isSafe = !hasNot && isPartOfCondition(tokens, nesting, at, last) && hasPlainPart(tokens, last);
       if (!isSafe) replaced.set(at, `nullif(${text.slice(token.start, token.end)}`).set(last, '), NULL)');
     } else if (isWord(tokens[at - 1], 'IS') && (isWord(token, 'TRUE') || isWord(token, 'FALSE'))) {
-      // The test begins after NOT, AND, OR or a bracket: no other operator binds less.
+      // The test begins after NOT, AND, OR or a bracket, because no other operator binds more loosely.
       const isSafe = !hasNot && isPartOfCondition(tokens, nesting, undefined, at);
       if (!isSafe) replaced.set(at, `NOT ${token.text} IS NOT TRUE`);
     }
@@ -31,9 +31,9 @@ export function avoidWrongIndexAnswers(text: string, tokens: readonly SqlToken[]
 }
 
 interface Nesting {
-  /** By the index of each token, that of the bracket around it. */
+  /** By token index: the index of the enclosing opening bracket. */
   readonly openings: readonly (number | undefined)[];
-  /** By the index of an opening bracket, that of its end. */
+  /** By the index of an opening bracket: the index of its closing one. */
   readonly closings: ReadonlyMap<number, number>;
   /** The ANDs of BETWEENs. */
   readonly rangeAnds: ReadonlySet<number>;
@@ -58,7 +58,7 @@ function readNesting(tokens: readonly SqlToken[]): Nesting {
   return { openings, closings, rangeAnds };
 }
 
-/** Whether AND, OR and brackets alone join these tokens to the whole text. What precedes an IS is not looked at. */
+/** Whether only AND, OR and brackets join these tokens to the whole text. What precedes an IS is not checked. */
 function isPartOfCondition(
   tokens: readonly SqlToken[],
   nesting: Nesting,
@@ -87,7 +87,7 @@ function isContains({ kind, text }: SqlToken): boolean {
   return (kind === 'word' || kind === 'quoted-name') && text.toLowerCase() === 'contains';
 }
 
-/** Whether the last argument is one string literal that an FM index finds. */
+/** Whether the last argument is a single string literal that an FM index can find. */
 function hasPlainPart(tokens: readonly SqlToken[], closing: number): boolean {
   const part = tokens[closing - 1];
   return (

@@ -4,14 +4,14 @@ import type { SqlRefusal } from '../refusal.ts';
 import { TokenReader, isSymbol } from '../tokenizer.ts';
 import type { SqlToken } from '../tokenizer.ts';
 
-/** A text for the engine in place of the caller's. */
+/** A text for the engine that replaces the caller's. */
 export interface RewrittenSql {
   readonly text: string;
-  /** Where the caller's text has what is at an offset of this one. */
+  /** Maps an offset in this text to the caller's text. */
   toOriginal(offset: number): number;
 }
 
-/** A part of the rewritten text: a copy of the original from that offset, or what stands for the word there. */
+/** A part of the rewritten text: a copy of the original from that offset, or a replacement for the word there. */
 interface Piece {
   readonly text: string;
   readonly offset: number;
@@ -22,7 +22,7 @@ type Clause = readonly Piece[];
 
 const CASE_WORD = /\bcase\b/i;
 
-/** Writes CASE otherwise, because the engine does not know it. `undefined` when there is none. */
+/** Rewrites CASE, which the engine does not support. `undefined` if there is none. */
 export function rewriteCase(
   text: string,
   charactersMax: number,
@@ -48,7 +48,7 @@ const WORDS: ReadonlySet<string> = new Set(['WHEN', 'THEN', 'ELSE', 'END']);
 const OPENING: ReadonlySet<string> = new Set(['(', '[']);
 const CLOSING: ReadonlySet<string> = new Set([')', ']']);
 
-/** A CASE, whose clauses hold no other one any more. */
+/** A CASE whose clauses contain no other CASE any more. */
 export interface FoundCase {
   readonly start: number;
   readonly operand: Clause | undefined;
@@ -62,17 +62,17 @@ interface When {
   readonly offset: number;
 }
 
-/** One CASE that has not ended. */
+/** A CASE that has not ended yet. */
 class OpenCase implements FoundCase {
   readonly start: number;
-  /** The clause that is being read. */
+  /** The current clause. */
   pieces: Piece[] = [];
-  /** Brackets that are open in it. */
+  /** Open brackets in the current clause. */
   brackets = 0;
   operand: Clause | undefined;
   readonly whens: When[] = [];
   otherwise: Clause | undefined;
-  /** The word that began the clause. */
+  /** The word that began the current clause. */
   word = 'CASE';
   wordOffset: number;
 
@@ -158,7 +158,7 @@ class CaseRewriter {
     (this.#open.at(-1)?.pieces ?? this.#pieces).push(piece);
   }
 
-  /** The value after CASE is copied for each WHEN: nested ones would multiply. */
+  /** The value after CASE is copied for each WHEN, so nested ones would multiply. */
   #checkLength({ start }: OpenCase): void {
     const pieces = this.#open.at(-1)?.pieces ?? this.#pieces;
     const length = pieces.reduce((sum, piece) => sum + piece.text.length, 0);
@@ -171,7 +171,7 @@ function isNull(clause: Clause): boolean {
   return clause.every(({ text }) => /^[\s()]*(?:null[\s()]*)?$/i.test(text));
 }
 
-/** Of tokens that a CASE may be written with: as a condition, each WHEN repeats those before it. */
+/** The maximum number of tokens of a rewritten CASE: as a condition, each WHEN repeats the previous ones. */
 const COPIES_MAX = 1_000_000;
 
 function requireFewCopies({ start, operand = [], whens, otherwise = [] }: FoundCase): void {
@@ -193,7 +193,7 @@ function emptyClause(offset: number, word: string): SqlRefusal {
   return refuseAt(offset, `a value is missing after ${word}`, FORM);
 }
 
-/** It is computed for each WHEN. */
+/** The operand is evaluated for each WHEN. */
 function requireSteady(operand: Clause): Clause {
   const text = operand.map((piece) => piece.text).join('');
   if (!mayBeVolatile(text)) return operand;
@@ -202,13 +202,13 @@ function requireSteady(operand: Clause): Clause {
 }
 
 /**
- * With functions. The element 0 of a list is null, the element 1 is not: `nvl2` tells the two apart, and takes values of one
- * type, so all of them are lists. Both `nvl2` and `coalesce` compute only the value that they return, as CASE does: `CASE WHEN
- * x <> 0 THEN 1 / x END` divides by no zero.
+ * Rewrites CASE as function calls. Element 0 of a list is null, element 1 is not: `nvl2` distinguishes them and needs
+ * values of one type, so all values are lists. Both `nvl2` and `coalesce` only evaluate the value that they return,
+ * like CASE: `CASE WHEN x <> 0 THEN 1 / x END` does not divide by zero.
  */
 export function writeCalls(found: FoundCase): Clause {
   const { start, whens, otherwise } = found;
-  // Lists of nothing but nulls have no type, and the engine fails on them.
+  // Lists with only nulls have no type, and the engine fails on them.
   if ([...whens.map(({ value }) => value), otherwise ?? []].every(isNull)) {
     throw refuseAt(start, 'every value of CASE is NULL', 'Give another value after THEN or ELSE.');
   }
@@ -220,13 +220,13 @@ export function writeCalls(found: FoundCase): Clause {
     ...within('[(', when.value, ')], ', when.offset),
   ]);
   const [only = []] = written;
-  // Of several, each is null unless its condition holds; one alone takes the value of ELSE itself.
+  // With several, each is null unless its condition holds; a single one includes the value of ELSE.
   if (written.length === 1) return [inserted(' ', start), ...only, ...last, inserted(')[1]', start)];
   const others = written.flatMap((when) => [...when, inserted('NULL), ', start)]);
   return [inserted(' coalesce(', start), ...others, ...last, inserted(')[1]', start)];
 }
 
-/** As a condition, with operators alone: each value counts where its WHEN holds and none before it. */
+/** Rewrites CASE as a condition with operators only: each value applies if its WHEN holds and none before it. */
 export function writeCondition(found: FoundCase): Clause {
   const { start, whens, otherwise } = found;
   const earlier: Piece[] = [];
@@ -244,7 +244,7 @@ export function writeCondition(found: FoundCase): Clause {
   ];
 }
 
-/** Never null: a condition that is null does not hold. */
+/** Never null, because a null condition does not hold. */
 function writeTest({ operand }: FoundCase, { condition, offset }: When, test: string): Clause {
   const compared = operand === undefined ? [] : [...operand, inserted(') = (', offset)];
   return within('((', [...compared, ...condition], `) ${test})`, offset);
