@@ -1,7 +1,7 @@
 import { comparePaths, isWithin } from './identifier.ts';
 import type { NamespacePath } from './identifier.ts';
 
-/** In ascending order: each role includes those before it. */
+/** In ascending order: each role includes the previous ones. */
 export const ROLES = ['reader', 'writer', 'owner', 'admin'] as const;
 export type Role = (typeof ROLES)[number];
 
@@ -9,7 +9,9 @@ export const PERMISSIONS = ['see', 'read', 'write', 'manage', 'administer'] as c
 /** What an operation requires on its target. `see`: any role on it, above it or below it. */
 export type Permission = (typeof PERMISSIONS)[number];
 
-/** A role on a database (empty path), namespace or table, and all below it. Without a database: on all databases. */
+/**
+ * A role on a database (empty path), namespace or table, and everything below it. Without a database: on all databases.
+ */
 export interface Grant {
   readonly role: Role;
   readonly database: string | undefined;
@@ -21,11 +23,11 @@ export interface Caller {
   readonly id: string;
   readonly kind: 'key' | 'token' | 'anonymous';
   readonly grants: readonly Grant[];
-  /** Of a key or a client, if it has one. */
+  /** The quota of a key or client, if any. */
   readonly quota?: Quota | undefined;
 }
 
-/** What a quota can limit: the first three are enforced by each node, the others are sizes. */
+/** What a quota can limit: each node enforces the first three; the others are sizes. */
 export const QUOTA_LIMITS = [
   'requestsPerSecond',
   'concurrentReads',
@@ -69,7 +71,7 @@ export function isVisible(caller: Caller, database: string, path: NamespacePath)
   return caller.grants.some((grant) => covers(grant, database, path) || isAbove(database, path, grant));
 }
 
-/** The readable paths of a database, sorted, none inside another, and restricted to those in `below`. */
+/** The readable paths of a database, sorted, none inside another, restricted to those in `below`. */
 export function readableScopes(caller: Caller, database: string, below: NamespacePath = []): readonly NamespacePath[] {
   const paths = caller.grants
     .filter((grant) => grant.database === undefined || grant.database === database)
@@ -78,7 +80,7 @@ export function readableScopes(caller: Caller, database: string, below: Namespac
   if (paths.some((path) => isWithin(below, path))) return [below];
   const scopes: NamespacePath[] = [];
   for (const path of paths) {
-    // Sorted, everything inside a path follows it directly.
+    // Sorted, so that everything inside a path directly follows it.
     const last = scopes.at(-1);
     const isCovered = last !== undefined && isWithin(path, last);
     if (!isCovered && isWithin(path, below)) scopes.push(path);
@@ -86,7 +88,7 @@ export function readableScopes(caller: Caller, database: string, below: Namespac
   return scopes;
 }
 
-/** Names directly below a path: all of them, or only these. */
+/** Names directly below a path: all, or only these. */
 type Children = 'all' | readonly string[];
 
 /** The visible child namespaces: those with a grant on them, above them or below them. */
@@ -94,7 +96,7 @@ export function visibleNamespaces(caller: Caller, database: string, path: Namesp
   return childrenOf(caller, database, path, () => true);
 }
 
-/** The readable tables of a namespace. A grant further below belongs to a namespace of the same name. */
+/** The readable tables of a namespace. A grant further below belongs to a namespace with the same name. */
 export function readableTables(caller: Caller, database: string, path: NamespacePath): Children {
   return childrenOf(caller, database, path, (grant) => grant.path.length === path.length + 1);
 }
@@ -119,7 +121,7 @@ function isAbove(database: string, path: NamespacePath, grant: Grant): boolean {
   return (grant.database ?? database) === database && isWithin(grant.path, path);
 }
 
-/** Whether the caller administers all databases, and thereby the server. */
+/** Whether the caller administers all databases, and thus the server. */
 export function administersEverything(caller: Caller): boolean {
   return caller.grants.some(
     (grant) => grant.role === 'admin' && grant.database === undefined && grant.path.length === 0,
@@ -140,7 +142,10 @@ export function mayGive(caller: Caller, { database, path }: Grant): boolean {
   return database !== undefined && isPermitted(caller, 'administer', database, path);
 }
 
-/** Whether the caller administers all that a key or client has grants for; without grants it belongs to the server. */
+/**
+ * Whether the caller administers everything that a key or client has grants on; one without grants belongs to the
+ * server.
+ */
 export function mayChange(caller: Caller, grants: readonly Grant[]): boolean {
   if (administersEverything(caller)) return true;
   return grants.length > 0 && grants.every((grant) => mayGive(caller, grant));
@@ -159,29 +164,29 @@ export interface Target {
   readonly kind: 'database' | 'namespace' | 'table';
 }
 
-/** `hidden` is answered as not found, `forbidden` with 403. */
+/** `hidden` is reported as not found, `forbidden` as 403. */
 export type Decision = 'permitted' | 'forbidden' | 'hidden';
 
 export function authorize(caller: Caller, permission: Permission, target: Target): Decision {
   if (isPermitted(caller, permission, target.database, target.path)) return 'permitted';
-  // A grant below the path of a table belongs to a namespace of the same name, and does not reveal the table.
+  // A grant below the path of a table belongs to a namespace with the same name, and does not reveal the table.
   const revealing = target.kind === 'table' ? 'read' : 'see';
   return isPermitted(caller, revealing, target.database, target.path) ? 'forbidden' : 'hidden';
 }
 
 /** A trusted identity provider, and what the claims of its tokens grant. */
 export interface IssuerSettings {
-  /** Equal to `iss` of its tokens. */
+  /** Must equal the `iss` claim of its tokens. */
   readonly issuer: string;
   readonly audience: string;
   readonly algorithms: readonly string[];
-  /** By default from the issuer's discovery document. */
+  /** Default: from the issuer's discovery document. */
   readonly keySetUrl?: string;
   readonly subjectClaim: string;
   readonly grants: readonly ClaimGrant[];
 }
 
-/** Applies when the claim equals `value`, or has it as an element or as a word of a space-separated text. */
+/** Applies if the claim equals `value`, or contains it as an element or as a word of a space-separated text. */
 export interface ClaimGrant {
   readonly claim: string;
   readonly value: string;

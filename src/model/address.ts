@@ -1,14 +1,14 @@
 import { isIPv4 } from 'node:net';
 import { quoteForMessage } from './identifier.ts';
 
-/** Whether a host name or address reaches this machine only. Takes an IPv6 address with or without brackets. */
+/** Whether a host name or address only reaches this machine. IPv6 addresses may have brackets. */
 export function isLoopback(host: string): boolean {
   const bare = host.replace(/^\[(.*)\]$/, '$1').toLowerCase();
   if (bare === 'localhost' || bare === '::1' || bare === '0:0:0:0:0:0:0:1') return true;
   return isIPv4(bare) && bare.startsWith('127.');
 }
 
-/** Whether secrets may be sent there, and keys fetched: by https, or http on a loopback host. */
+/** Whether secrets may be sent there, and keys fetched from there: https, or http on a loopback host. */
 export function isSafeAddress(text: string): boolean {
   if (!URL.canParse(text)) return false;
   const { protocol, hostname, username, password } = new URL(text);
@@ -16,15 +16,18 @@ export function isSafeAddress(text: string): boolean {
   return protocol === 'https:' || (protocol === 'http:' && isLoopback(hostname));
 }
 
-/** What a storage root must not contain, and what would be right. Quotes nothing else of it: a password may be in it. */
+/**
+ * What a storage root must not contain, and what would be right. Quotes nothing else from it, because it may contain a
+ * password.
+ */
 export interface RootFault {
   readonly found: string;
   readonly advice: string;
 }
 
 /**
- * The engine reads an address as a URL, and the path of a folder up to `?`; the server reads both as they are written. Where
- * they differ, each would look for a table in another place.
+ * The engine parses an address as a URL, and the path of a folder up to `?`; the server uses both as written. If they
+ * differ, each would look for a table in a different place.
  */
 export function findRootFault(root: string): RootFault | undefined {
   const [control] = /\p{Cc}/u.exec(root) ?? [];
@@ -60,7 +63,7 @@ function endsPath(character: string): RootFault {
   return { found: `"${character}", which ends the path of a URL`, advice: 'Choose another path.' };
 }
 
-/** The path of a folder as the engine escapes it. */
+/** The path of a folder with the engine's escapes. */
 export function escapePath(path: string): string {
   return path.replaceAll(/[^\w !$&'()+,./:;=@-]/gu, (character) =>
     [...Buffer.from(character)].map((byte) => `%${byte.toString(16).toUpperCase().padStart(2, '0')}`).join(''),

@@ -29,7 +29,7 @@ export function parseFieldPath(text: string): FieldPath {
   return [first.name, ...rest];
 }
 
-/** The canonical form: quotes a segment only where it would be ambiguous or hard to see. */
+/** The canonical form: quotes a segment only if it would be ambiguous or hard to see. */
 export function formatFieldPath(path: FieldPath): string {
   return path.map(formatSegment).join('.');
 }
@@ -38,7 +38,7 @@ export function quotePath(path: FieldPath): string {
   return quoteForMessage(formatFieldPath(path));
 }
 
-/** Case-sensitive: a bare name matches a top-level field only. */
+/** Case-sensitive: a bare name only matches a top-level field. */
 export function resolveField(schema: Schema, path: FieldPath): Field | undefined {
   let siblings = schema.fields;
   let found: Field | undefined;
@@ -111,7 +111,7 @@ function quoteWithBackticks(name: string): string {
   return `\`${name.replaceAll('`', '``')}\``;
 }
 
-/** In the storage format the item of a vector is not a field; that of a list of structs is. */
+/** In the storage format, the item of a vector is not a field, but that of a list of structs is. */
 function addressableChildren(field: Field): readonly Field[] {
   const { type } = field;
   if (type.kind === 'fixed-size-list' && type.item.type.kind !== 'struct') return [];
@@ -139,7 +139,7 @@ function nearestPath(schema: Schema, path: FieldPath): FieldPath | undefined {
   return nearest;
 }
 
-/** Breadth first: of two equally near fields the outer one is suggested. */
+/** Breadth first, so that of two equally similar fields the outer one is suggested. */
 function fieldPaths(schema: Schema): readonly FieldPath[] {
   const paths: FieldPath[] = [];
   const queue: { readonly field: Field; readonly path: FieldPath }[] = schema.fields
@@ -155,7 +155,7 @@ function fieldPaths(schema: Schema): readonly FieldPath[] {
   return paths;
 }
 
-/** A nested field with the wanted name counts as near: the caller left out its parents. */
+/** A nested field with the wanted name counts as similar: the caller omitted its parents. */
 function suggestionEdits(candidate: FieldPath, path: FieldPath, wanted: string): number {
   if (path.length === 1 && candidate.length > 1 && candidate.at(-1) === path[0]) return SUGGESTION_EDITS_MAX;
   const text = formatFieldPath(candidate);
@@ -165,7 +165,7 @@ function suggestionEdits(candidate: FieldPath, path: FieldPath, wanted: string):
   return edits * 2 < wanted.length ? edits : Number.POSITIVE_INFINITY;
 }
 
-/** The name that may have been meant by one that is not known. */
+/** The known name that was probably meant. */
 export function nearestName(name: string, known: readonly string[]): string | undefined {
   let nearest: string | undefined;
   let least = Math.max(SUGGESTION_EDITS_MAX, Math.floor(name.length / 4)) + 1;

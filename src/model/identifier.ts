@@ -8,7 +8,7 @@ export type TablePath = readonly [string, ...string[]];
 
 export const DEFAULT_DELIMITER = '$';
 
-/** For names that no delimiter divides: no name contains it. */
+/** For names that no delimiter separates: no name contains it. */
 export const NO_DELIMITER = '\u0000';
 
 const NAME_BYTES_MAX = 255;
@@ -57,7 +57,7 @@ export function formatPath(path: NamespacePath, delimiter: string = DEFAULT_DELI
   return path.length === 0 ? delimiter : path.join(delimiter);
 }
 
-/** A caller's text as one segment of a URL's path, where URL parsers would remove `.` and `..`, also if encoded. */
+/** A caller's text as one segment of a URL's path; URL parsers would remove `.` and `..`, even if encoded. */
 export function pathSegment(text: string): string {
   if (['', '.', '..'].includes(text) || /\p{Cs}/u.test(text)) {
     const hint = 'A name or id is valid Unicode, and not empty, "." or "..".';
@@ -79,23 +79,23 @@ export function nameOf(path: TablePath): string {
   return path[path.length - 1] ?? path[0];
 }
 
-/** Whether a path is the other one or below it: names are compared whole. */
+/** Whether a path equals or is below the other one: names are compared as a whole. */
 export function isWithin(path: NamespacePath, outer: NamespacePath): boolean {
   return path.length >= outer.length && outer.every((name, index) => name === path[index]);
 }
 
-/** By the UTF-8 bytes of each name: the order of listings in the catalog. */
+/** By the UTF-8 bytes of each name, which is the order of listings in the catalog. */
 export function comparePaths(one: NamespacePath, other: NamespacePath): number {
   // No name contains a NUL, which sorts before every other character.
   return Buffer.compare(Buffer.from(one.join('\u0000')), Buffer.from(other.join('\u0000')));
 }
 
-/** Quotes a caller's text as JSON with invisible characters escaped, and truncated. */
+/** Quotes a caller's text as JSON, truncated, with invisible characters escaped. */
 export function quoteForMessage(text: string): string {
   return escapeInvisible(JSON.stringify(text.length > 80 ? `${text.slice(0, 80)}…` : text));
 }
 
-/** Control, format, surrogate, line and paragraph separator: they could move a terminal's cursor or hide text. */
+/** Control, format, surrogate, line and paragraph separators, which could move a terminal's cursor or hide text. */
 export const INVISIBLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/u;
 
 export function escapeInvisible(text: string): string {

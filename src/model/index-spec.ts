@@ -16,7 +16,7 @@ export function isVectorIndexType(type: string): type is VectorIndexType {
   return VECTOR_INDEX_TYPES.some((each) => each === type);
 }
 
-/** How an index is built; the engine chooses what is `undefined`. */
+/** How an index is built; the engine chooses `undefined` values. */
 export type IndexSpec = VectorIndexSpec | ScalarIndexSpec | FullTextIndexSpec;
 
 export interface VectorIndexSpec {
@@ -26,7 +26,7 @@ export interface VectorIndexSpec {
   readonly partitions: number | undefined;
   /** Rows per partition: an alternative to `partitions`. */
   readonly targetPartitionSize: number | undefined;
-  /** The bound of the partitions that follow from `targetPartitionSize`. */
+  /** The maximum number of partitions that follow from `targetPartitionSize`. */
   readonly partitionsMax?: number;
   readonly subVectors: number | undefined;
   readonly bits: number | undefined;
@@ -51,7 +51,7 @@ export interface FullTextIndexSpec {
   readonly lowerCase: boolean | undefined;
   readonly stem: boolean | undefined;
   readonly removeStopWords: boolean | undefined;
-  /** In place of those of the language. */
+  /** Instead of those of the language. */
   readonly customStopWords: readonly string[] | undefined;
   readonly asciiFolding: boolean | undefined;
   readonly ngramMinLength: number | undefined;
@@ -65,7 +65,7 @@ export interface IndexRequest {
   readonly name: string;
   readonly replace: boolean;
   readonly spec: IndexSpec;
-  /** Of vector indexes: the recall that searches without parameters shall have; the setting's when absent. */
+  /** For vector indexes: the recall target of searches without parameters; the setting's if absent. */
   readonly recallTarget?: number | undefined;
 }
 
@@ -74,7 +74,7 @@ export interface IndexDescription {
   readonly uuid: string | undefined;
   /** Canonical field paths. */
   readonly columns: readonly string[];
-  /** An `IndexType`, or else the engine's name. */
+  /** An `IndexType`, otherwise the engine's name. */
   readonly type: string;
   readonly typeUrl: string | undefined;
   readonly createdAt: Date | undefined;
@@ -95,15 +95,15 @@ export interface IndexStatistics {
   readonly indices: number | undefined;
 }
 
-/** The languages that the engine can stem; any other ends the process. */
+/** The languages that the engine can stem; any other crashes the process. */
 export const FULL_TEXT_LANGUAGES: readonly string[] =
   `Arabic Danish Dutch English Finnish French German Greek Hungarian Italian Norwegian Portuguese Romanian Russian Spanish
   Swedish Tamil Turkish`.split(/\s+/);
 
-/** Tokenizers that need no dictionary: the others read files from a folder of the machine. */
+/** Tokenizers without a dictionary: others read files from a folder of the machine. */
 export const FULL_TEXT_TOKENIZERS = ['simple', 'whitespace', 'raw', 'ngram', 'icu'] as const;
 
-/** Documents in a block of a posting list. */
+/** Documents per block of a posting list. */
 export const BLOCK_SIZES = [128, 256] as const;
 export type BlockSize = (typeof BLOCK_SIZES)[number];
 
@@ -122,7 +122,7 @@ export const TEXT_PARAMETERS = [
 /** For the tokenizer `ngram` only. */
 export const NGRAM_PARAMETERS = ['min_ngram_length', 'max_ngram_length', 'prefix_only'] as const;
 
-/** What a full-text index was built with. `details`: JSON text that the engine keeps of it. */
+/** The parameters of a full-text index. `details` is JSON text that the engine stores for it. */
 export function readTextParameters(details: string): Readonly<Record<string, unknown>> {
   const all = parseJson(details);
   if (!isObject(all)) return {};

@@ -8,7 +8,10 @@ export type { NumberSpec } from './limits/number-spec.ts';
 /** Time for running commits and an orderly shutdown, after `http.drainSeconds`. */
 export const SHUTDOWN_GRACE_SECONDS = 10;
 
-/** Each is a setting. Not far beyond a maximum that looks low, the engine ends the process, hangs or takes all memory. */
+/**
+ * Each is a setting. Maximums that seem low have a reason: slightly beyond them, the engine crashes, hangs or uses up
+ * all memory.
+ */
 export const LIMITS = {
   http: {
     jsonBytesMax: bytes(16 * MiB, [KiB, GiB], 'Largest JSON body.'),
@@ -289,13 +292,13 @@ export const LIMITS = {
     smallFragmentsMax: integer(64, [2, 100_000], 'Small fragments that trigger a compaction.'),
     deletedPercentMax: integer(10, [1, 100], 'Share of deleted rows that triggers a compaction.'),
     unindexedPercentMax: integer(10, [1, 100], 'Share of unindexed rows that triggers an index refresh.'),
-    /** Amortises a compaction, which may rewrite the whole table. */
+    /** Amortizes a compaction, which may rewrite the whole table. */
     rewriteBytesPerCommit: bytes(
       256 * KiB,
       [0, TiB],
       'Bytes that a compaction may rewrite per commit since the last one; idle tables are exempt.',
     ),
-    /** Larger tables are compacted beside their writers, unless that keeps failing. */
+    /** Larger tables are compacted concurrently with their writers, unless that keeps failing. */
     blockingBytesMax: bytes(
       64 * MiB,
       [0, TiB],

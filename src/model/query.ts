@@ -8,9 +8,9 @@ export type GuardedSql = string & { readonly [guarded]: true };
 export const DISTANCE_TYPES = ['l2', 'cosine', 'dot', 'hamming'] as const;
 export type DistanceType = (typeof DISTANCE_TYPES)[number];
 
-/** A search or scan; every number in it is within its limit. */
+/** A search or scan; every number is within its limit. */
 export interface Query {
-  /** None: a scan or full-text search. Several: one search for each, or one search of a multi-vector column. */
+  /** None: a scan or full-text search. Several: one search each, or one search of a multi-vector column. */
   readonly vectors: readonly (readonly number[])[];
   readonly vectorColumn?: FieldPath;
   readonly fullText?: FullTextQuery;
@@ -41,7 +41,7 @@ export interface Order {
 
 export interface Probes {
   readonly minimum: number;
-  /** `undefined`: no maximum. */
+  /** `undefined` for no maximum. */
   readonly maximum: number | undefined;
 }
 
@@ -82,10 +82,10 @@ export type FullTextQuery =
       readonly mustNot: readonly FullTextQuery[];
     };
 
-/** What each step of a query cost: as the engine's text, without file paths, and as a tree. */
+/** The cost of each step of a query: as the engine's text, without file paths, and as a tree. */
 export interface Analysis {
   readonly text: string;
-  /** Read from the text when it is asked for: most callers want the text only. */
+  /** Parsed from the text on demand: most callers only want the text. */
   readonly root: PlanStep;
 }
 
@@ -98,7 +98,7 @@ export interface PlanStep {
 
 export type MetricUnit = 'count' | 'bytes' | 'nanoseconds';
 
-/** `value` in whole units; `text` as rounded by the engine. */
+/** `value` is exact as printed, in whole units; `text` is rounded by the engine. */
 export interface Metric {
   readonly value: number;
   readonly unit: MetricUnit;

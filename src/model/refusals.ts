@@ -6,7 +6,7 @@ import type { FieldPath } from './field-path.ts';
 import { formatPath, quoteForMessage } from './identifier.ts';
 import type { NamespacePath } from './identifier.ts';
 
-/** Refusals of several modules. Hidden and missing objects get the same message. */
+/** Refusals that several modules use. Hidden and missing objects get the same message. */
 
 export function catalogUnavailable(cause: unknown): ServiceError {
   return new ServiceError('ServiceUnavailable', 'The catalog is not available at the moment.', {
@@ -15,7 +15,7 @@ export function catalogUnavailable(cause: unknown): ServiceError {
   });
 }
 
-/** Of a change that nothing resolves: it may have been made; or it is, and a power loss may undo it. */
+/** For a change that no journal entry resolves: it may have been made, or was made and a power loss may undo it. */
 export function changeInDoubt(cause: unknown): ServiceError {
   return new ServiceError('ServiceUnavailable', `It is not known whether the change was made.${reasonOf(cause)}`, {
     hint: 'Check before you send the request again.',
@@ -25,7 +25,7 @@ export function changeInDoubt(cause: unknown): ServiceError {
   });
 }
 
-/** For people, of an outage that an operator can end, such as a storage that refuses access. */
+/** The reason of an outage that an operator can end, such as a storage that refuses access. */
 export function reasonOf(cause: unknown): string {
   const isOutage = cause instanceof ServiceError && cause.kind === 'ServiceUnavailable' && cause.outcome !== 'unknown';
   return isOutage ? ` ${cause.message}` : '';
@@ -68,7 +68,7 @@ export function versionDiffers(expected: number, found: number): ServiceError {
   });
 }
 
-/** Clients make such columns without being asked to, as `tableFromArrays` of apache-arrow does of texts. */
+/** Clients create such columns by themselves, for example `tableFromArrays` of apache-arrow for texts. */
 export function dictionaryNotIndexed(column: FieldPath): ServiceError {
   return invalidInput(
     `The column ${quotePath(column)} is dictionary-encoded and cannot be indexed.`,

@@ -11,10 +11,10 @@ export interface Field {
   readonly metadata: ReadonlyMap<string, string>;
 }
 
-/** The field metadata that makes a column a computed one: the SQL that gives its value from the other columns of a row. */
+/** The field metadata of a computed column: the SQL that computes its value from the other columns of a row. */
 export const COMPUTED_KEY = 'tiltyard.computed';
 
-/** The definition as it is stored, unchecked: any writer of the table's files may have set it. */
+/** The definition as stored, unvalidated: any writer of the table's files may have set it. */
 export function computedText({ metadata }: Pick<Field, 'metadata'>): string | undefined {
   return metadata.get(COMPUTED_KEY);
 }
@@ -76,7 +76,7 @@ export function vectorDimension(type: DataType): number | undefined {
   if (type.kind === 'list') return vectorDimension(type.item.type);
   if (type.kind !== 'fixed-size-list') return undefined;
   const item = type.item.type;
-  // The engine stores signed bytes, but does not search them.
+  // The engine stores signed bytes, but cannot search them.
   const isSearched = item.kind === 'float' || (item.kind === 'int' && item.bits === 8 && !item.signed);
   return isSearched ? type.length : undefined;
 }

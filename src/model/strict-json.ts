@@ -2,7 +2,10 @@ import { ServiceError, invalidInput } from '../errors/service-error.ts';
 import { quoteForMessage } from './identifier.ts';
 import { formatCount } from './value-text.ts';
 
-/** Objects, arrays and keys in one text. Millions of empty objects would keep the process busy for seconds. */
+/**
+ * The maximum number of objects, arrays and keys in a text. Millions of empty objects would block the process for
+ * seconds.
+ */
 export const PARTS_MAX = 1_000_000;
 
 interface JsonBounds {
@@ -12,8 +15,8 @@ interface JsonBounds {
 }
 
 /**
- * `JSON.parse` accepts texts that two parsers may read differently (duplicate keys, `__proto__`, invalid UTF-8, unpaired
- * surrogates), and nesting that exhausts the stack. Those are refused first.
+ * `JSON.parse` accepts texts that two parsers may read differently (duplicate keys, `__proto__`, invalid UTF-8,
+ * unpaired surrogates), and nesting that exhausts the stack. These are refused first.
  */
 export function parseStrictJson(bytes: Uint8Array, bounds: JsonBounds): unknown {
   return parseStrictText(decodeUtf8(bytes), bounds);
@@ -74,7 +77,7 @@ function checkText(text: string, depthMax: number, what: string): void {
     parts += 1;
     if (parts > PARTS_MAX) throw tooManyParts(what);
   };
-  // Numbers make up most of a large body; the search skips them.
+  // Numbers make up most of a large body, and the search skips them.
   const mark = /["{}[\]]/g;
   for (let found = mark.exec(text); found !== null; found = mark.exec(text)) {
     const [character] = found;
@@ -134,7 +137,7 @@ export function requireWellFormed(value: string, what: string): void {
   throw invalidInput(`${what} contains an unpaired surrogate.`, 'Send well-formed Unicode.');
 }
 
-/** `JSON.parse` refuses the characters that are skipped here and are no space in JSON. */
+/** `JSON.parse` refuses characters that are skipped here but are not JSON whitespace. */
 function hasColonAt(text: string, offset: number): boolean {
   let at = offset;
   while (text.charCodeAt(at) <= SPACE) at += 1;

@@ -2,10 +2,10 @@ import type { Quota } from './access.ts';
 import type { TablePath } from './identifier.ts';
 import type { IndexTuning } from './tuning/search-tuning.ts';
 
-/** For requests that name no database. */
+/** Used by requests that name no database. */
 export const DEFAULT_DATABASE = 'default';
 
-/** Every table has it; for requests that name no branch. */
+/** Every table has it; used by requests that name no branch. */
 export const MAIN_BRANCH = 'main';
 
 /** A tenant: its storage root is a local folder or an object-store address. */
@@ -13,16 +13,19 @@ export interface Database {
   readonly id: string;
   readonly name: string;
   readonly root: string;
-  /** If it has one. */
+  /** Absent if it has none. */
   readonly quota?: Quota | undefined;
 }
 
-/** Whether a root is an address of an object store, not a folder. */
+/** Whether a root is an address in an object store, not a folder. */
 export function isObjectRoot(root: string): boolean {
   return root.includes('://');
 }
 
-/** `listed`: created by the service, in a directory that it named. `namespaced`: adopted, opened by the engine's path. */
+/**
+ * `listed`: created by the service, in a directory that it named. `namespaced`: adopted, and opened by the engine's
+ * path.
+ */
 export type TableLocation =
   | { readonly kind: 'listed'; readonly root: string; readonly directory: string }
   | {
@@ -39,38 +42,40 @@ export interface TableRecord {
   readonly path: TablePath;
   readonly location: TableLocation;
   readonly properties: Readonly<Record<string, string>>;
-  /** The id of the caller. */
+  /** The id of the caller who created it. */
   readonly createdBy?: string;
-  /** Set during a write of several commits: readers see this version until the last one; a crash restores it. */
+  /**
+   * Set during a write of several commits: readers see this version until the write is recorded; a crash restores it.
+   */
   readonly heldVersion: number | undefined;
-  /** The branch of `heldVersion`; the main branch when absent. */
+  /** The branch of `heldVersion`; the main branch if absent. */
   readonly heldBranch?: string;
-  /** On an object store: the version that readers of the main branch get. Absent: they ask the store. */
+  /** On an object store: the version that readers of the main branch get. If absent, they ask the store. */
   readonly recordedVersion?: number | undefined;
-  /** Of its vector indexes; absent when there are none. */
+  /** For its vector indexes; absent if there are none. */
   readonly tunings?: readonly IndexTuning[];
-  /** Only declared: the data may not exist, now or ever. */
+  /** Only declared: its data may not exist, now or ever. */
   readonly isDeclared?: true;
 }
 
-/** For what keeps many tables in memory: properties can be large. */
+/** For use where many tables are kept in memory: properties can be large. */
 export type ActiveTable = Omit<TableRecord, 'properties'>;
 
-/** What a listing has of a table. */
+/** What a listing contains about a table. */
 export type TableSummary = Omit<ActiveTable, 'createdBy' | 'tunings'>;
 
 export interface TableState {
   readonly location: TableLocation;
   readonly branch: string | undefined;
   readonly version: number | undefined;
-  /** Where the latest version is known without asking the store: what to use for it. */
+  /** The latest version, if it is known without asking the store. */
   readonly recorded?: RecordedVersion | undefined;
 }
 
 /** A state as a caller names it. */
 export type StateRequest = Partial<Pick<TableState, 'branch' | 'version'>>;
 
-/** The requested state; by default the latest version, or the one that readers keep while a write takes several commits. */
+/** The requested state; by default the latest version, or the held one while a write takes several commits. */
 export function toTableState(table: TableSummary, request: StateRequest): TableState {
   const branch = request.branch === MAIN_BRANCH ? undefined : request.branch;
   const held = branch === table.heldBranch ? table.heldVersion : undefined;
@@ -80,25 +85,25 @@ export function toTableState(table: TableSummary, request: StateRequest): TableS
   return { ...state, recorded: { tableId: table.id, version: table.recordedVersion } };
 }
 
-/** The version of a table that readers get, as the catalog has it. */
+/** The version of a table that readers get, according to the catalog. */
 export interface RecordedVersion {
   readonly tableId: string;
   readonly version: number;
 }
 
-/** Equal texts mean that a read returns the same rows, by any process and at any time. */
+/** Equal texts mean that a read returns the same rows, in any process and at any time. */
 export interface ContentIdentity {
   readonly text: string;
-  /** The version that a read must have seen to be of this identity; `undefined`: the latest one. */
+  /** The version that a read must have seen to match this identity; `undefined` for the latest one. */
   readonly version: number | undefined;
 }
 
-/** Whether the catalog named the directory: slug and id. If it is not listed, it is litter and not a user's table. */
+/** Whether the catalog named the directory: slug and id. If it is not listed, it is a leftover, not a user's table. */
 export function isOwnDirectory(directory: string): boolean {
   return /-[0-9a-hjkmnp-tv-z]{26}$/.test(directory);
 }
 
-/** Every read needs them several times, and a text that is used again is hashed once. */
+/** Every read needs these several times, and a string that is reused is hashed only once. */
 const keys = new WeakMap<TableLocation, { readonly location: string; readonly main: string }>();
 
 /** The key of caches and write queues. */
@@ -124,7 +129,7 @@ function toBranchKey(key: string, branch: string): string {
   return `${key}\u0000${branch}`;
 }
 
-/** A location as callers give it, as a plain path when it is a file URI; empty when the URI is malformed. */
+/** A location as callers write it, as a plain path if it is a file URI; empty if the URI is malformed. */
 export function readLocation(text: string): string {
   const trimmed = text.replace(/\/+$/, '');
   if (!trimmed.startsWith('file://')) return trimmed;
@@ -152,7 +157,7 @@ export function isMaintenancePaused({ properties }: Pick<TableRecord, 'propertie
   return properties[MAINTENANCE_PROPERTY] === MAINTENANCE_PAUSED;
 }
 
-/** The table property that has external writers commit through the service. */
+/** The table property that makes external writers commit through the service. */
 export const MANAGED_PROPERTY = 'managed_versioning';
 
 /** Whether external writers commit their versions through the service. */
@@ -160,10 +165,10 @@ export function isManaged({ properties }: Pick<TableRecord, 'properties'>): bool
   return properties[MANAGED_PROPERTY] === 'true';
 }
 
-/** What an external writer says about a version that it commits. */
+/** Metadata of a version from the external writer that commits it. */
 export interface VersionMetadata {
   readonly entries: Readonly<Record<string, string>>;
-  /** As the manifest has it. Identifies the version: when a branch is created again, its numbers are used again. */
+  /** As in the manifest. Identifies the version: a branch that is created again reuses version numbers. */
   readonly committedAtMicroseconds: number;
 }
 
@@ -189,17 +194,17 @@ export interface Commit {
   readonly kind: CommitKind;
   /** The version that the writer read; 0 when unknown. */
   readonly readVersion: number;
-  /** For a restore: the version that became the latest again. */
+  /** For a restore: the version whose contents were committed again. */
   readonly restoredVersion: number | undefined;
   /** Identifies the transaction across the versions of its retries. */
   readonly transactionId: string | undefined;
-  /** Rows of the added fragments, including those rewritten by an update or upsert. `undefined`: not recorded. */
+  /** Rows of the added fragments, including those rewritten by an update or upsert. `undefined` if not recorded. */
   readonly addedRows: number | undefined;
-  /** Rows of the version, without deleted ones. `undefined`: not recorded, as in manifests of old engines. */
+  /** Rows of the version, without deleted ones. `undefined` if not recorded, as in manifests of old engines. */
   readonly rows: number | undefined;
 }
 
-/** Index builds and compactions: concurrent with writers, and without changes to rows. */
+/** Index builds and compactions, which run concurrently with writers and change no rows. */
 export function isMaintenance(kind: CommitKind): boolean {
   return kind === 'index' || kind === 'rewrite' || kind === 'reserve';
 }

@@ -1,4 +1,4 @@
-/** Numbers in messages, and values that JSON has no type for, in the server's replies and in exported files. */
+/** Formats numbers in messages, and values without a JSON type, in replies and exported files. */
 
 /** `20,000`, in every locale. */
 export function formatCount(count: number): string {
@@ -11,7 +11,7 @@ const BYTE_UNITS = [
   ['KiB', 2 ** 10],
 ] as const;
 
-/** A limit, exactly: `64 MiB` where a unit divides it, else `1,000 bytes`. */
+/** An exact limit: `64 MiB` if a unit divides it, otherwise `1,000 bytes`. */
 export function formatByteLimit(bytes: number): string {
   const [unit, size] = BYTE_UNITS.find(([, each]) => bytes > 0 && bytes % each === 0) ?? ['bytes', 1];
   return `${formatCount(bytes / size)} ${unit}`;
@@ -31,7 +31,7 @@ export function formatTimestamp(ticks: bigint, digits: number, hasZone: boolean)
   return `${date.toISOString().slice(0, -'.000Z'.length)}${fraction}${hasZone ? 'Z' : ''}`;
 }
 
-/** `10:00:00.000001`, or `undefined` for what is not within a day. */
+/** `10:00:00.000001`, or `undefined` if not within a day. */
 export function formatTime(ticks: bigint, digits: number): string | undefined {
   const { seconds, fraction } = split(ticks, digits);
   if (seconds < 0n || seconds >= 86_400n) return undefined;

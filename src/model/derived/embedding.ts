@@ -1,24 +1,24 @@
 import { isObject, parseJson } from '../strict-json.ts';
 
-/** Field metadata of a vector column: which model its vectors are of. */
+/** Field metadata of a vector column: the model of its vectors. */
 export const EMBEDDING_MODEL_KEY = 'tiltyard.embedding.model';
 
-/** The column of the texts that the vectors were made from; for people. */
+/** The column with the texts of the vectors; for people. */
 export const EMBEDDING_SOURCE_KEY = 'tiltyard.embedding.source';
 
-/** Put in front of a text that is searched for, as models need that treat queries and documents differently. */
+/** Prefix for search texts, for models that treat queries and documents differently. */
 export const EMBEDDING_PREFIX_KEY = 'tiltyard.embedding.query_prefix';
 
-/** To ask for vectors of this length, from models that can shorten theirs. */
+/** The vector length to request from models that can shorten their vectors. */
 export const EMBEDDING_DIMENSIONS_KEY = 'tiltyard.embedding.dimensions';
 
-/** Schema metadata in which LanceDB clients record the embedding functions that they call. */
+/** Schema metadata in which LanceDB clients record their embedding functions. */
 const LANCEDB_KEY = 'embedding_functions';
 
 export interface EmbeddingModel {
   readonly model: string;
   readonly queryPrefix: string;
-  /** To ask the model for; without it, the vectors have the length that the model chooses. */
+  /** The length to request; if absent, the model chooses it. */
   readonly dimensions?: number;
 }
 
@@ -29,7 +29,7 @@ interface EmbeddedColumn {
   readonly schemaMetadata: ReadonlyMap<string, string>;
 }
 
-/** As it is recorded, unchecked: any writer of the table may have set it. */
+/** As recorded, unvalidated: any writer of the table may have set it. */
 export function findEmbeddingModel({ column, metadata, schemaMetadata }: EmbeddedColumn): EmbeddingModel | undefined {
   const queryPrefix = metadata.get(EMBEDDING_PREFIX_KEY) ?? '';
   const model = metadata.get(EMBEDDING_MODEL_KEY);

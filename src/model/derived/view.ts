@@ -6,17 +6,17 @@ import type { TableRecord } from '../table.ts';
 export const VIEW_PROPERTY = 'tiltyard.view';
 export const VIEW_STATE_PROPERTY = 'tiltyard.view.state';
 
-/** When a view is refreshed beside requests for it. */
+/** When a view is refreshed, apart from requests. */
 export type ViewRefresh =
   | { readonly mode: 'manual' }
-  /** When the source has changed. */
+  /** After the source has changed. */
   | { readonly mode: 'on_change' }
   | { readonly mode: 'schedule'; readonly seconds: number };
 
 /** What a view consists of: rows of one table, filtered, projected and limited. */
 export interface ViewDefinition {
   readonly sourceId: string;
-  /** When the view was created. */
+  /** Its path when the view was created. */
   readonly source: TablePath;
   readonly filter?: string;
   readonly columns: readonly (readonly [name: string, expression: string])[];
@@ -51,7 +51,7 @@ export function readViewState({ properties }: Described): ViewState | undefined 
   return text === undefined ? undefined : (parseJson(text) as ViewState);
 }
 
-/** Those of a copy, which is a plain table. */
+/** The properties for a copy, which is a plain table. */
 export function withoutView(properties: TableRecord['properties']): TableRecord['properties'] {
   const { [VIEW_PROPERTY]: _definition, [VIEW_STATE_PROPERTY]: _state, ...others } = properties;
   return others;

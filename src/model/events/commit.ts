@@ -1,15 +1,15 @@
 import { isWithin } from '../identifier.ts';
 import type { NamespacePath } from '../identifier.ts';
 
-/** A committed write, as far as others are told of it. */
+/** A committed write, as shown to others. */
 export interface Commit {
   readonly id: string;
   readonly operation: string;
-  /** Of the table or namespace. */
+  /** The path of the table or namespace. */
   readonly path: NamespacePath;
-  /** Of a rename: the path before. */
+  /** For a rename: the previous path. */
   readonly formerPath?: NamespacePath | undefined;
-  /** 0 for a change of names only. */
+  /** 0 if only names changed. */
   readonly version: number;
   readonly branch?: string | undefined;
   readonly caller: string;
@@ -18,7 +18,7 @@ export interface Commit {
   readonly committedAt: number;
 }
 
-/** As lists, events and webhooks show it, with the names of callers by their ids. */
+/** The form in lists, events and webhooks, with callers' names by their ids. */
 export function toCommitFields(commit: Commit, names: ReadonlyMap<string, string>) {
   return {
     transaction_id: commit.id,
@@ -34,16 +34,16 @@ export function toCommitFields(commit: Commit, names: ReadonlyMap<string, string
   };
 }
 
-/** Which commits are wanted: of one of the tables or below one of the namespaces, and of one of the operations. */
+/** Selects commits: of one of the tables or below one of the namespaces, and of one of the operations. */
 export interface CommitFilter {
-  /** With no namespaces either: all. */
+  /** If there are no namespaces either: all. */
   readonly tables: readonly NamespacePath[];
   readonly namespaces: readonly NamespacePath[];
-  /** Empty: all. */
+  /** Empty for all. */
   readonly operations: readonly string[];
 }
 
-/** Those that are wanted, as a reader of some paths sees them: a path that is hidden does not match the filter either. */
+/** The selected commits as a reader of some paths sees them: a hidden path does not match the filter either. */
 export function selectCommits(
   commits: readonly Commit[],
   filter: CommitFilter,
@@ -55,7 +55,7 @@ export function selectCommits(
     .filter((commit) => isWanted(commit, filter));
 }
 
-/** A rename is shown to readers of either path, and has the paths that they may read. `undefined`: hidden. */
+/** A rename is shown to readers of either path, with only the paths that they may read. `undefined` if hidden. */
 export function showCommit(commit: Commit, mayRead: (path: NamespacePath) => boolean): Commit | undefined {
   const { path, formerPath } = commit;
   const isFormerShown = formerPath !== undefined && mayRead(formerPath);

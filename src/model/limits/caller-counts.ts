@@ -1,7 +1,7 @@
-/** How much of something is in use: in all, and by each caller. */
+/** How much of something is in use, in total and per caller. */
 export class CallerCounts {
   #total = 0;
-  /** None is 0. */
+  /** No entry is 0. */
   readonly #counts = new Map<string, number>();
 
   get total(): number {

@@ -1,6 +1,6 @@
 import { DAY, GiB, HOUR, KiB, MiB, TiB, bytes, integer, seconds } from './number-spec.ts';
 
-/** For programs that follow commits, for tools of the Model Context Protocol, and for the provider of embeddings. */
+/** For programs that follow commits, for tools of the Model Context Protocol, and for the embedding provider. */
 export const INTEGRATION_LIMITS = {
   events: {
     listenersMax: integer(1000, [0, 100_000], 'Maximum number of open event streams of this node.'),

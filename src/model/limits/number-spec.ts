@@ -10,7 +10,7 @@ export const DAY = 24 * HOUR;
 export interface NumberSpec {
   readonly type: 'integer' | 'bytes' | 'seconds';
   readonly default: number;
-  /** Words for a default that depends on the machine. */
+  /** Describes a default that depends on the machine. */
   readonly defaultText: string | undefined;
   readonly range: readonly [min: number, max: number];
   readonly help: string;

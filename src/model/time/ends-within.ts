@@ -1,4 +1,4 @@
-/** False when the work takes longer; it goes on then. */
+/** False if the work takes longer; it then continues. */
 export async function endsWithin(timeoutSeconds: number, work: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<false>((resolve) => {

@@ -1,4 +1,4 @@
-/** For what must not be given back twice: only the first call does anything. */
+/** For releases that must not happen twice: only the first call has an effect. */
 export function once(run: () => void): () => void {
   let isDone = false;
   return () => {

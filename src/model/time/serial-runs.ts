@@ -1,6 +1,6 @@
 /** Runs work one at a time for each key, in the order of the calls. */
 export class SerialRuns {
-  /** Of each key with work that has not ended. */
+  /** The last work of each key that has not ended. */
   readonly #last = new Map<string, Promise<unknown>>();
 
   async run<Value>(key: string, work: () => Promise<Value>): Promise<Value> {

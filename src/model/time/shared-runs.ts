@@ -1,4 +1,6 @@
-/** Runs work one at a time. Callers that come during a run share the next one: the running one may have begun too early. */
+/**
+ * Runs work one at a time. Callers during a run share the next one, because the running one may have begun too early.
+ */
 export class SharedRuns<Value> {
   readonly #work: () => Promise<Value>;
   #running: Promise<Value> | undefined;
@@ -14,7 +16,7 @@ export class SharedRuns<Value> {
     return this.#next;
   }
 
-  /** Resolves when every run that was requested before has ended. */
+  /** Resolves when every run requested before has ended. */
   async settled(): Promise<void> {
     await this.#next?.catch(() => {});
     await this.#running?.catch(() => {});

@@ -1,18 +1,18 @@
 import type { DistanceType, Query } from '../query.ts';
 
-/** How hard a search of a vector index tries, for `TUNED_RESULTS` results. The engine chooses what is absent. */
+/** The effort of a vector index search, for `TUNED_RESULTS` results. The engine chooses absent values. */
 export interface SearchSettings {
   readonly probes?: number;
   readonly refineFactor?: number;
   readonly ef?: number;
-  /** Every row is compared, without the index. */
+  /** Compares every row, without the index. */
   readonly isExact?: true;
 }
 
 /** The number of results that recall is measured with. */
 export const TUNED_RESULTS = 10;
 
-/** Without a filter, and with filters that let a tenth and a hundredth of the rows pass. */
+/** No filter, and filters that a tenth and a hundredth of the rows pass. */
 export const TUNED_SHARES = [1, 0.1, 0.01] as const;
 
 /** More partitions than any index has. */
@@ -20,42 +20,42 @@ export const ALL_PROBES = 100_000;
 
 export interface MeasuredSearch {
   readonly settings: SearchSettings;
-  /** Share of the exact neighbours that were found, from 0 to 1. */
+  /** The share of the exact neighbors that were found, from 0 to 1. */
   readonly recall: number;
-  /** Per search; several ran at once. */
+  /** Per search, while several were running. */
   readonly milliseconds: number;
 }
 
-/** Measurements with filters that let this share of the rows pass. */
+/** Measurements with filters that this share of the rows passes. */
 export interface TunedClass {
-  /** 1: without a filter. */
+  /** 1 means no filter. */
   readonly share: number;
-  /** At least one; the cheapest first. */
+  /** At least one; cheapest first. */
   readonly measured: readonly MeasuredSearch[];
 }
 
-/** What was measured of a vector index: searches that name no parameters use it. */
+/** Measurements of a vector index, used by searches without parameters. */
 export interface IndexTuning {
   readonly index: string;
-  /** Absent: the main branch. */
+  /** The main branch if absent. */
   readonly branch?: string | undefined;
   readonly indexType: string;
   /** Canonical field path. */
   readonly column: string;
   readonly dimension: number;
   readonly distanceType: DistanceType | undefined;
-  /** Recall that searches without parameters shall have. */
+  /** The recall target of searches without parameters. */
   readonly target: number;
-  /** Rows of the table at that time. */
+  /** Rows of the table at the time. */
   readonly rows: number;
-  /** Those of `TUNED_SHARES` that there was time for, in this order. */
+  /** Those of `TUNED_SHARES` that there was time to measure, in this order. */
   readonly classes: readonly TunedClass[];
   readonly tunedAt: number;
-  /** What the measurement took. */
+  /** How long the measurement took. */
   readonly milliseconds: number;
 }
 
-/** What was measured on that branch itself. */
+/** The tuning measured on that very branch. */
 export function findTuning(
   tunings: readonly IndexTuning[] | undefined,
   index: string,
@@ -64,25 +64,25 @@ export function findTuning(
   return tunings?.find((each) => each.index === index && each.branch === branch);
 }
 
-/** A sample is small: halfway between the target and 1, so that most other queries reach the target too. */
+/** A sample is small, so aim halfway between the target and 1: then most other queries reach the target too. */
 export function withMargin(target: number): number {
   return target + (1 - target) / 2;
 }
 
-/** The measured queries are rows of the table. HNSW finds the neighbours of those more reliably than those of new vectors. */
+/** The measured queries are rows of the table, whose neighbors HNSW finds more reliably than those of new vectors. */
 const GRAPH_MARGIN_PART = 0.9;
 
-/** The recall that a search should have when it is measured. */
+/** The recall that a search must reach in the measurement. */
 export function toRecallGoal({ indexType }: Pick<IndexTuning, 'indexType'>, target: number): number {
   return indexType.includes('HNSW') ? target + (1 - target) * GRAPH_MARGIN_PART : withMargin(target);
 }
 
-/** The class for a filter: the narrowest one that it is not narrower than, or `undefined` when all are wider. */
+/** The class for a filter: the widest one that is not wider than it; `undefined` if all are wider. */
 export function findClass({ classes }: IndexTuning, share: number): TunedClass | undefined {
   return classes.find((each) => share >= each.share);
 }
 
-/** The cheapest search that reaches the goal, or else the one with the best recall. */
+/** The cheapest search that reaches the goal, otherwise the one with the best recall. */
 export function chooseMeasured({ measured }: TunedClass, goal: number): MeasuredSearch | undefined {
   const cheapest = measured.find(({ recall }) => recall >= goal);
   return cheapest ?? measured.toSorted((one, other) => other.recall - one.recall)[0];
@@ -91,20 +91,22 @@ export function chooseMeasured({ measured }: TunedClass, goal: number): Measured
 type SearchParameters = Partial<Pick<Query, 'probes' | 'refineFactor' | 'ef' | 'bypassVectorIndex'>>;
 
 export interface TunedSearch {
-  /** Of each vector. */
+  /** Per vector. */
   readonly results: number;
   readonly isFiltered: boolean;
-  /** Vectors that may be fetched to refine the search for one vector; fewer than the results: none. */
+  /** Vectors that may be fetched to refine the search for one vector; if fewer than the results, none are. */
   readonly candidatesMax?: number;
 }
 
-/** Settings as parameters of a query. With a filter, partitions are searched beyond the minimum until there are enough rows. */
+/**
+ * Settings as query parameters. With a filter, partitions beyond the minimum are searched until there are enough rows.
+ */
 export function toSearchParameters(
   { probes, refineFactor, ef, isExact }: SearchSettings,
   { results, isFiltered, candidatesMax = Infinity }: TunedSearch,
 ): SearchParameters {
   if (isExact === true) return { bypassVectorIndex: true };
-  // As many candidates for few results as for `TUNED_RESULTS`, and as many for each of more.
+  // For few results, as many candidates as for `TUNED_RESULTS`; for more, proportionally more.
   const scale = TUNED_RESULTS / Math.min(Math.max(results, 1), TUNED_RESULTS);
   const growth = Math.max(results, TUNED_RESULTS) / TUNED_RESULTS;
   return {
@@ -118,7 +120,10 @@ export function toSearchParameters(
   };
 }
 
-/** Vectors that are fetched to refine one search: more would cost more memory and time than a caller without parameters expects. */
+/**
+ * Vectors that are fetched to refine one search: more would cost more memory and time than a caller without parameters
+ * expects.
+ */
 const CANDIDATES_MAX = 10_000;
 
 function toRefineFactor(wanted: number, results: number, candidatesMax: number): number {
