@@ -58,7 +58,7 @@ export function requireField(schema: Schema, path: FieldPath): Field {
   });
 }
 
-/** In the engine's SQL a name in backticks is case-sensitive, and an index by text reaches children with any name. */
+/** In the engine's SQL, a name in backticks is case-sensitive, and indexing by text reaches children with any name. */
 export function sqlFieldReference(path: FieldPath): string {
   const [first, ...rest] = path;
   return quoteWithBackticks(first) + rest.map((name) => `[${sqlString(name)}]`).join('');

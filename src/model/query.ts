@@ -98,7 +98,7 @@ export interface PlanStep {
 
 export type MetricUnit = 'count' | 'bytes' | 'nanoseconds';
 
-/** `value` is exact as printed, in whole units; `text` is rounded by the engine. */
+/** `value` in whole units; `text` as rounded by the engine. */
 export interface Metric {
   readonly value: number;
   readonly unit: MetricUnit;
