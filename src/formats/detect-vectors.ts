@@ -8,7 +8,7 @@ import { formatCount } from '../model/value-text.ts';
 /** Shorter lists of floats in a typed file are more often coordinates or ranges than embeddings. */
 export const VECTOR_LENGTH_MIN = 8;
 
-/** What the first rows of a typed file say about its lists of numbers. */
+/** What the first rows of a typed file reveal about its lists of numbers. */
 export async function findVectors(
   source: Source,
   isWanted: (name: string) => boolean,

@@ -9,22 +9,22 @@ import type { Convert } from './types/values-of.ts';
 export const FORMATS = ['arrow', 'parquet', 'csv', 'ndjson'] as const;
 export type Format = (typeof FORMATS)[number];
 
-/** A column to read: as in the file, and as in the table. */
+/** A column to read, as in the file and as in the table. */
 export interface PlannedColumn {
   readonly source: Field;
   readonly field: Field;
   /** Why it has its type, for people. */
   readonly reason: string;
-  /** Where the type is not the source's. */
+  /** Present if the type differs from the source's. */
   readonly convert: Convert | undefined;
 }
 
 export interface ReadPlan {
   readonly columns: readonly PlannedColumn[];
-  /** Of the columns as in the table. */
+  /** The schema of the columns as in the table. */
   readonly schema: Schema;
   readonly batchRows: number;
-  /** Names in the file of columns that are not read. */
+  /** File columns that are not read. */
   readonly skipped?: readonly string[] | undefined;
   /** Whether the file may lack planned and skipped columns. */
   readonly mayLackColumns?: boolean | undefined;
@@ -32,28 +32,28 @@ export interface ReadPlan {
 
 export interface SourceBatch {
   readonly batch: RecordBatch;
-  /** How many bytes of the input were needed so far; the size of the input at its end. */
+  /** How many bytes of the input were read so far; at its end, the size of the input. */
   readonly endByte: number;
 }
 
-/** What the first rows of a column have in common. */
+/** What the values in the first rows of a column have in common. */
 export interface Finding {
-  /** The type that suits them: lists of one length are vectors. */
+  /** The type that fits them: lists of one length are vectors. */
   readonly type: DataType;
   /** For people. */
   readonly reason: string;
-  /** Of a column of lists: how many were seen, and their lengths. */
+  /** For a list column: how many lists were seen, and their lengths. */
   readonly lists?: { readonly count: number; readonly lengths: ReadonlySet<number> } | undefined;
 }
 
 export interface Source {
-  /** As the file has them, or as its first rows suggest; lists are lists. */
+  /** As in the file, or as its first rows suggest; lists are not vectors yet. */
   readonly columns: readonly Field[];
-  /** Of formats without types. */
+  /** For formats without types. */
   readonly findings?: ReadonlyMap<string, Finding>;
-  /** Whether columns that the first rows lack may come later. Absent where the file lists its columns. */
+  /** Whether columns that the first rows lack may follow later. Absent if the file lists its columns. */
   readonly isOpen?: boolean;
-  /** Where the file says it. */
+  /** Present if the file contains it. */
   readonly rowCount?: number;
   readonly metadata?: Map<string, string>;
   batches(plan: ReadPlan): AsyncGenerator<SourceBatch>;
@@ -90,7 +90,7 @@ export function formatOfName(name: string): Format | undefined {
   return FORMATS.find((format) => extension !== undefined && EXTENSIONS[format].includes(extension));
 }
 
-/** Unambiguous contents decide; otherwise the name's extension does. */
+/** Unambiguous contents decide; otherwise the file extension. */
 export async function detectFormat(input: Input, name = ''): Promise<Format> {
   const head = new Uint8Array(await input.slice(0, Math.min(SNIFF_BYTES, input.size)));
   if (COMPRESSED.some((magic) => magic.every((byte, index) => head[index] === byte))) {

@@ -12,7 +12,7 @@ export function blobInput(blob: Blob): Input {
   return { size: blob.size, slice: async (start, end) => blob.slice(start, end).arrayBuffer() };
 }
 
-/** The bytes in order, a piece at a time: a file of any size needs little memory. */
+/** The bytes in order, a piece at a time, so that a file of any size needs little memory. */
 export async function* readPieces(input: Input): AsyncGenerator<Uint8Array> {
   for (let at = 0; at < input.size; at += PIECE_BYTES) {
     yield new Uint8Array(await input.slice(at, Math.min(at + PIECE_BYTES, input.size)));
@@ -21,11 +21,11 @@ export async function* readPieces(input: Input): AsyncGenerator<Uint8Array> {
 
 export interface TextPiece {
   readonly text: string;
-  /** How many bytes of the input have been read with it. */
+  /** How many bytes of the input have been read, including this piece. */
   readonly endByte: number;
 }
 
-/** The text of a file in UTF-8, a piece at a time; the last piece is empty. */
+/** The text of a UTF-8 file, a piece at a time; the last piece is empty. */
 export async function* readText(input: Input): AsyncGenerator<TextPiece> {
   const decoder = new TextDecoder('utf-8', { fatal: true });
   let endByte = 0;

@@ -20,23 +20,23 @@ export interface ColumnChoice {
   readonly source: string;
   /** Its name in the table. */
   readonly name?: string | undefined;
-  /** Such as `int64`, `utf8`, `vector[128]`; as in the file, or as inferred, when absent. */
+  /** Such as `int64`, `utf8`, `vector[128]`; if absent, as in the file or as inferred. */
   readonly type?: string | undefined;
-  /** Whether its lists are vectors, or how long they are; detected when absent. A type decides before it. */
+  /** Whether its lists are vectors, or their length; detected if absent. A given type takes precedence. */
   readonly vector?: boolean | number | undefined;
-  /** Why the type was chosen, where the caller did not. */
+  /** Why the type was chosen, if not by the caller. */
   readonly reason?: string | undefined;
-  /** Whether the type was detected, in another file: then it must not round whole numbers. */
+  /** Whether the type was detected in another file: then it must not round whole numbers. */
   readonly isDetected?: boolean | undefined;
   readonly skip?: boolean | undefined;
 }
 
 export interface ReadOptions {
-  /** The name of the file; its extension decides the format where the contents do not. */
+  /** The name of the file; its extension decides the format if the contents do not. */
   readonly name?: string | undefined;
   readonly format?: Format | undefined;
   readonly columns?: readonly ColumnChoice[] | undefined;
-  /** Whether a JSON file may lack columns that were chosen, because others have them. */
+  /** Whether a JSON file may lack chosen columns, because other files have them. */
   readonly mayLackColumns?: boolean | undefined;
   readonly batchRows?: number | undefined;
   readonly csv?: CsvOptions | undefined;
@@ -54,9 +54,9 @@ type PreviewRow = Readonly<Record<string, unknown>>;
 
 export interface Reader {
   readonly format: Format;
-  /** Those that are read, under the names and with the types that they will have. */
+  /** The columns to read, with their names and types in the table. */
   readonly columns: readonly Column[];
-  /** Those of the file, as it has them. */
+  /** The columns of the file, unchanged. */
   readonly sourceColumns: readonly Column[];
   readonly schema: Schema;
   readonly rowCount: number | undefined;
@@ -74,7 +74,7 @@ const OPENERS: Readonly<Record<Format, Open>> = {
   ndjson: openNdjson,
 };
 
-/** Opens a file of rows: its columns at once, a preview, and the rows as Arrow batches. */
+/** Opens a file of rows: its columns, a preview, and the rows as Arrow batches. */
 export async function openReader(input: Input, options: ReadOptions = {}): Promise<Reader> {
   const format = options.format ?? (await detectFormat(input, options.name));
   const source = await OPENERS[format](input, options.csv);
@@ -160,7 +160,7 @@ function planColumn(source: Field, choice: ColumnChoice | undefined, { finding, 
 
 const AS_IN_FILE = 'as in the file';
 
-/** What the caller chose, else what the first rows suggest, else what the file says. */
+/** What the caller chose, otherwise what the first rows suggest, otherwise the file's type. */
 function chooseType(
   source: Field,
   choice: ColumnChoice | undefined,
@@ -174,7 +174,7 @@ function chooseType(
   return { type: vectorOf(itemTypeOf(source, finding), length), reason };
 }
 
-/** Floats of a typed file stay as they are; other numbers become floats of 32 bits. */
+/** Floats of a typed file keep their type; other numbers become 32-bit floats. */
 function itemTypeOf({ name, type }: Field, finding: Finding | undefined): DataType {
   if (!DataType.isList(type) || !isListOfNumbers(type)) {
     throw invalidInput(

@@ -5,13 +5,13 @@ import { toStreamBytes } from './arrow/arrow-stream.ts';
 import type { Input } from './input.ts';
 import type { Reader } from './open-reader.ts';
 
-/** The body of one request: a whole Arrow stream. */
+/** The body of one request: a complete Arrow stream. */
 export interface Part {
   readonly bytes: Uint8Array;
   readonly rows: number;
   /** The same stream without its rows. */
   readonly toEmpty: () => Uint8Array;
-  /** Bytes of the input that were read up to its end. */
+  /** How many bytes of the input had been read at its end. */
   readonly endByte: number;
 }
 
@@ -20,7 +20,7 @@ export interface PartBounds {
   readonly bytes: number;
 }
 
-/** The rows in parts of a bounded size, always cut at the same rows. A file without rows is one part. */
+/** The rows in parts of bounded size, always cut at the same rows. A file without rows is one part. */
 export async function* readParts(reader: Reader, bounds: PartBounds): AsyncGenerator<Part> {
   let batches: RecordBatch[] = [];
   let [rows, bytes, endByte, parts] = [0, 0, 0, 0];
@@ -46,8 +46,8 @@ export async function* readParts(reader: Reader, bounds: PartBounds): AsyncGener
 }
 
 /**
- * Splits an Arrow file or stream into streams of about `bytes`, each with the schema, the dictionaries so far and some of
- * the batches. Nothing is decoded, so compressed buffers and all types of Arrow pass.
+ * Splits an Arrow file or stream into streams of about `bytes`, each with the schema, the dictionaries so far and some
+ * of the batches. Nothing is decoded, so compressed buffers and all Arrow types are supported.
  */
 export async function* splitArrow(input: Input, bounds: Pick<PartBounds, 'bytes'>): AsyncGenerator<Part> {
   let schema: ArrowMessage | undefined;

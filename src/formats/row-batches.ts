@@ -15,10 +15,10 @@ export interface RowPiece {
   readonly endByte: number;
 }
 
-/** The types of text are inferred from so many rows. */
+/** The number of rows from which types of text formats are inferred. */
 export const SAMPLE_ROWS = 1000;
 
-/** A batch of text rows ends at as many rows as wanted, or after this much text. */
+/** A batch of text rows ends at the wanted number of rows, or after this much text. */
 const BATCH_CHARACTERS = 8 * 1024 * 1024;
 
 export async function* toBatches(
@@ -56,20 +56,20 @@ export async function* toBatches(
   if (rows > 0) yield close();
 }
 
-/** The data of a planned column in a batch of the file, whose first row is this one. */
+/** The data of a planned column in a batch of the file that starts at row `firstRow`. */
 export function columnOf(batch: RecordBatch, column: PlannedColumn, firstRow: number): Data {
   const data = batch.data.children[batch.schema.fields.findIndex(({ name }) => name === column.source.name)];
   return convertColumn(data, column, firstRow);
 }
 
-/** The data of a planned column, from what the file has. */
+/** The data of a planned column, converted from the file's data. */
 export function convertColumn(data: Data | undefined, column: PlannedColumn, firstRow: number): Data {
   if (data === undefined) throw new TypeError(`a batch without the column "${column.source.name}"`);
   const isAsPlanned = column.convert === undefined && data.type.typeId === column.field.type.typeId;
   return isAsPlanned ? data : convertData(data, column, firstRow);
 }
 
-/** The data of a column that has another type than in the file. */
+/** The data of a column whose type differs from that in the file. */
 function convertData(data: Data, { convert, field, source }: PlannedColumn, firstRow: number): Data {
   const refuse = (error: unknown, row: number): never => {
     const hint = `Give the column another type, or leave it as ${formatType(source.type)}.`;

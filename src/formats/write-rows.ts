@@ -8,7 +8,7 @@ import { plainRows } from './types/values-of.ts';
 import type { PlainRow } from './types/values-of.ts';
 
 interface WriteOptions {
-  /** Of CSV; a comma when absent. */
+  /** For CSV; a comma if absent. */
   readonly delimiter?: string | undefined;
 }
 

@@ -11,14 +11,16 @@ export interface ArrowMessage {
 }
 
 export const MAGIC = 'ARROW1';
-/** The magic of a file is followed by zeros that align the first message, to 8 bytes or, by the storage engine, to 64. */
+/**
+ * The magic of a file is followed by zeros that align the first message to 8 bytes, or, with the storage engine, to 64.
+ */
 const FILE_HEAD_BYTES_MAX = 64;
 const ALIGNMENT = 8;
-/** The length of the footer, and the magic again. */
+/** The length of the footer, then the magic again. */
 const FOOTER_TAIL_BYTES = 10;
 export const CONTINUATION = 0xffffffff;
 const PREFIX_BYTES = 8;
-/** The prefix of old writers is the length alone. */
+/** Old writers wrote only the length as a prefix. */
 const OLD_PREFIX_BYTES = 4;
 const MESSAGE_BYTES_MAX = 2 ** 30;
 export const END_OF_STREAM = Uint8Array.of(0xff, 0xff, 0xff, 0xff, 0, 0, 0, 0);
@@ -28,7 +30,7 @@ export async function isArrowFile(input: Input): Promise<boolean> {
   return String.fromCharCode(...head) === MAGIC;
 }
 
-/** The messages in their order, their contents unread: of a file, those before its footer. */
+/** The messages in order, without reading their contents; of a file, those before its footer. */
 export async function* readMessages(input: Input): AsyncGenerator<ArrowMessage> {
   try {
     const isFile = await isArrowFile(input);
@@ -50,12 +52,12 @@ async function firstMessageAt(input: Input): Promise<number> {
   return start - (start % ALIGNMENT);
 }
 
-/** Some writers of files write the schema to the footer alone. */
+/** Some writers of files write the schema only to the footer. */
 export async function startsWithSchema(input: Input): Promise<boolean> {
   try {
     for await (const { kind } of readMessages(input)) return kind === 'schema';
   } catch {
-    // The reader of the whole file reports what is wrong with it.
+    // The reader of the whole file reports errors.
   }
   return false;
 }
@@ -101,7 +103,7 @@ function readHead(view: DataView) {
   return { kind, rows: lengthAt(view, rowsAt), bodyBytes: lengthAt(view, findField(view, table, BODY_LENGTH)) };
 }
 
-/** Position of a field of a FlatBuffers table; `undefined` when it has its default. */
+/** The position of a field in a FlatBuffers table; `undefined` if it has its default value. */
 export function findField(view: DataView, table: number, field: number): number | undefined {
   const offsets = table - view.getInt32(table, true);
   const entry = 4 + 2 * field;
@@ -117,7 +119,7 @@ function lengthAt(view: DataView, at: number | undefined): number {
 }
 
 export function unreadableArrow(cause: unknown): ServiceError {
-  // Of the source of the bytes, which knows better.
+  // The error of the byte source is more specific.
   if (cause instanceof ServiceError) return cause;
   const text = cause instanceof Error ? cause.message : '';
   if (text.includes('compression')) {

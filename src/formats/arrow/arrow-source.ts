@@ -16,13 +16,13 @@ export async function openArrow(input: Input): Promise<Source> {
   return { columns: schema.fields, metadata: schema.metadata, batches: (plan) => readBatches(input, plan) };
 }
 
-/** The batches of an Arrow stream as it arrives, such as the reply of a query. */
+/** The batches of an Arrow stream as it arrives, such as a query's reply. */
 export async function readStream(pieces: AsyncIterable<Uint8Array>) {
   const reader = await openPieces(pieces);
   return { schema: reader.schema, batches: allBatches(reader) };
 }
 
-/** The schema that an Arrow stream begins with, with plain types in the place of large lists and dictionaries. */
+/** The schema at the start of an Arrow stream, with large lists and dictionaries replaced by plain types. */
 export async function readPlainSchema(stream: ArrayBuffer): Promise<Schema> {
   const { schema } = await openPieces(plainSchemaOf(stream));
   return schema;
@@ -57,7 +57,7 @@ async function openInput(input: Input): Promise<{ reader: RecordBatchReader; rea
   return { reader: await openPieces(counted()), readBytes: () => Math.min(readBytes, input.size) };
 }
 
-/** The messages of a file as a stream, by its footer: some writers write the schema to the footer alone. */
+/** The messages of a file as a stream, found through its footer, because some writers write the schema only there. */
 async function* readFile(input: Input): AsyncGenerator<Uint8Array> {
   const { start, end } = await footerRange(input);
   const footer = Footer.decode(new Uint8Array(await input.slice(start, end)));
@@ -77,7 +77,7 @@ async function openPieces(pieces: AsyncIterable<Uint8Array>): Promise<RecordBatc
   });
 }
 
-/** The types of the package take an async source for a plain one. */
+/** The package's types treat an async source as a synchronous one. */
 async function readerOf(source: AsyncIterable<Uint8Array>): Promise<RecordBatchReader> {
   return RecordBatchReader.from(source);
 }

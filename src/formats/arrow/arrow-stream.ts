@@ -14,8 +14,8 @@ export function toStreamBytes(schema: Schema, batches: readonly RecordBatch[]): 
 }
 
 /**
- * The package writes no values for booleans that are all null, and readers that check the length of buffers refuse that.
- * As bytes they have at least as many as their bits need; the type is that of the schema.
+ * The package writes no values for booleans that are all null, and readers that check buffer lengths refuse that. As
+ * bytes, the values have at least as many bytes as their bits need; the type is that of the schema.
  */
 function withBoolValues(batch: RecordBatch): RecordBatch {
   const { children, length } = batch.data;
@@ -41,7 +41,7 @@ function toWritable(data: Data): Data {
   return data.clone(data.type, data.offset, length, nullCount, data.buffers, data.children.map(toWritable));
 }
 
-/** The message of the schema, which starts a stream. */
+/** The schema message, which starts a stream. */
 export function toSchemaBytes(schema: Schema): Uint8Array {
   return toStreamBytes(schema, []).subarray(0, -END_OF_STREAM.length);
 }
@@ -55,7 +55,7 @@ export async function* writeArrow(schema: Schema, batches: Batches): AsyncGenera
   yield END_OF_STREAM;
 }
 
-/** One Arrow stream out of columns of equally many values. */
+/** One Arrow stream from columns with the same number of values. */
 export function columnsToStream(
   columns: readonly { readonly name: string; readonly type: string; readonly values: readonly unknown[] }[],
 ): Uint8Array {

@@ -2,7 +2,10 @@ import { CONTINUATION, findField } from './arrow-messages.ts';
 
 /** Numbers of `Type`, and of the fields of `Message`, `Schema`, `Field` and `Decimal`, in Arrow's Message.fbs and Schema.fbs. */
 const TYPE = { binary: 4, utf8: 5, decimal: 7, list: 12, runEndEncoded: 22 } as const;
-/** Lists of 64-bit offsets, and views: the tables of all these types are empty, so one number makes them the plain type. */
+/**
+ * Lists with 64-bit offsets, and views: the tables of all these types are empty, so changing the number yields the
+ * plain type.
+ */
 const PLAIN: Readonly<Record<number, number>> = {
   21: TYPE.list,
   23: TYPE.binary,
@@ -18,8 +21,8 @@ const DECIMAL_BITS_MIN = 128;
 const DEPTH_MAX = 64;
 
 /**
- * Replaces, in the message of a schema, types that `apache-arrow` does not read by plain ones with the same values: lists of
- * 64-bit offsets, views, dictionaries and short decimals. Throws where that is not possible.
+ * In a schema message, replaces types that `apache-arrow` cannot read by plain ones with the same values: lists with
+ * 64-bit offsets, views, dictionaries and short decimals. Throws if that is not possible.
  */
 export function toPlainTypes(message: Uint8Array): void {
   const whole = new DataView(message.buffer, message.byteOffset, message.byteLength);
@@ -46,7 +49,7 @@ function widenDecimal(view: DataView, decimal: number | undefined): void {
   if (at !== undefined && view.getInt32(at, true) < DECIMAL_BITS_MIN) view.setInt32(at, DECIMAL_BITS_MIN, true);
 }
 
-/** Fields that share this list of offsets have the same parts, so they lose the same one. */
+/** Fields that share this list of offsets have the same parts, so all of them lose this one. */
 function dropField(view: DataView, table: number, field: number): void {
   if (findField(view, table, field) === undefined) return;
   view.setUint16(table - view.getInt32(table, true) + 4 + 2 * field, 0, true);
@@ -56,7 +59,7 @@ function follow(view: DataView, at: number | undefined): number | undefined {
   return at === undefined ? undefined : at + view.getUint32(at, true);
 }
 
-/** The tables of a vector. */
+/** The tables in a vector. */
 function* vectorAt(view: DataView, at: number | undefined): Generator<number> {
   const vector = follow(view, at);
   if (vector === undefined) return;

@@ -1,13 +1,13 @@
 import { invalidInput } from '../../errors/service-error.ts';
 
 export interface CsvRow {
-  /** The line of the file on which the row begins. */
+  /** The line on which the row begins. */
   readonly line: number;
   /** An empty cell without quotes is null, one with quotes an empty text. */
   readonly cells: readonly (string | null)[];
 }
 
-/** A longer row has a quote that was never closed. */
+/** A longer row must have a quote that was never closed. */
 const ROW_CHARACTERS_MAX = 16 * 1024 * 1024;
 const QUOTE = '"';
 
@@ -16,7 +16,7 @@ export class CsvRows {
   private readonly delimiter: string;
   private rest = '';
   private line = 1;
-  /** Position of the next delimiter, for searches that begin before it. */
+  /** The position of the next delimiter, for searches that start before it. */
   private nextDelimiter = 0;
 
   constructor(delimiter: string) {
@@ -51,7 +51,7 @@ export class CsvRows {
     return rows;
   }
 
-  /** `undefined` when the rest of the row has not arrived. */
+  /** `undefined` if the row has not arrived completely. */
   private readRow(start: number, isLast: boolean) {
     const text = this.rest;
     const cells: (string | null)[] = [];
@@ -109,7 +109,7 @@ export class CsvRows {
 const DELIMITERS = [',', '\t', ';', '|'] as const;
 const GUESS_ROWS = 20;
 
-/** The delimiter that gives the first rows the same number of cells, and the most of them. */
+/** The delimiter that splits the first rows into the same number of cells, and into the most cells. */
 export function guessDelimiter(sample: string): string {
   const widths = DELIMITERS.map((delimiter) => ({ delimiter, width: commonWidth(sample, delimiter) }));
   return widths.reduce((best, each) => (each.width > best.width ? each : best)).delimiter;

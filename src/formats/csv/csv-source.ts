@@ -10,9 +10,9 @@ import { CsvRows, guessDelimiter } from './csv-rows.ts';
 import type { CsvRow } from './csv-rows.ts';
 
 export interface CsvOptions {
-  /** Guessed when absent. */
+  /** Guessed if absent. */
   readonly delimiter?: string | undefined;
-  /** Whether the first row holds the names; true when absent. */
+  /** Whether the first row contains the names; true if absent. */
   readonly header?: boolean | undefined;
 }
 
@@ -85,7 +85,7 @@ async function* readRows(input: Input, layout: Layout, planned: readonly Planned
   yield toPiece(reader.finish(), 0, input.size);
 }
 
-/** An empty line; with one column it is a null. */
+/** An empty line; in a single-column file it is a null. */
 function isBlank({ cells }: CsvRow, { names }: Layout): boolean {
   return names.length > 1 && cells.length === 1 && cells[0] === null;
 }

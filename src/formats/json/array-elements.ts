@@ -4,11 +4,11 @@ export interface ObjectText {
   readonly source: string;
 }
 
-/** Cuts the objects out of a JSON array that arrives in pieces. What they contain is for the parser to judge. */
+/** Extracts the objects of a JSON array that arrives in pieces. The parser checks their contents. */
 export class ArrayElements {
   #place: Place = 'start';
   #line = 1;
-  /** Of an object that is not complete yet. */
+  /** The text of an incomplete object. */
   #source = '';
   #sourceLine = 1;
   #depth = 0;

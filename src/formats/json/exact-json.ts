@@ -5,7 +5,7 @@ import { isObject } from '../../model/strict-json.ts';
 const LONG_DIGITS = 16;
 const LONG_NUMBER = /\d{16}|\d[\d.]{16}/;
 
-/** As `JSON.parse`, but a number with more digits than JavaScript keeps is a `LosslessNumber`. */
+/** Like `JSON.parse`, but a number with more digits than JavaScript keeps becomes a `LosslessNumber`. */
 export function parseExactJson(text: string): unknown {
   if (!LONG_NUMBER.test(text)) return JSON.parse(text);
   return parse(text, null, { parseNumber, onDuplicateKey: ({ newValue }) => newValue });
@@ -23,7 +23,7 @@ export function isJsonObject(value: unknown): value is JsonObject {
 
 const NEGATIVE_ZERO = [{ test: (value: unknown) => Object.is(value, -0), stringify: () => '-0' }];
 
-/** As `JSON.stringify`, but keeps all digits of long numbers and the sign of zero. */
+/** Like `JSON.stringify`, but keeps all digits of long numbers and the sign of zero. */
 export function formatExactJson(value: unknown): string {
   return stringify(value, null, undefined, NEGATIVE_ZERO) ?? 'null';
 }

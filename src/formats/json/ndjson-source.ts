@@ -13,7 +13,7 @@ import type { ObjectText } from './array-elements.ts';
 import { isJsonObject, parseExactJson } from './exact-json.ts';
 import type { JsonObject } from './exact-json.ts';
 
-/** A line of NDJSON, or an element of an array. */
+/** The maximum length of an NDJSON line, or of an array element. */
 const OBJECT_CHARACTERS_MAX = 64 * 1024 * 1024;
 
 export async function openNdjson(input: Input): Promise<Source> {
@@ -54,7 +54,7 @@ async function* readRows(
   if (missing !== undefined && mayLackColumns !== true) throw noSuchColumn(missing, sampled);
 }
 
-/** A column that appears later would be dropped silently. */
+/** Refuses a column that appears later: it would be dropped silently. */
 function requireKnown(value: object, known: ReadonlySet<string>, line: number): void {
   const unknown = Object.keys(value).find((name) => !known.has(name));
   if (unknown === undefined) return;
@@ -76,7 +76,7 @@ interface TextsPiece {
   readonly endByte: number;
 }
 
-/** A JSON file is often one array of objects. */
+/** Whether the file is one array of objects, as is common. */
 async function isArray(input: Input): Promise<boolean> {
   for await (const { text } of readText(input)) {
     const start = text.trimStart();

@@ -27,20 +27,21 @@ const V2 = {
 } as const;
 const PLAIN = 0;
 
-/** Of a window, however small they are. */
+/** The maximum per window, however small the values are. */
 const WINDOW_VALUES = 2 * 1024 * 1024;
 /** Read at a time to find the header of a page, whose statistics may be long. */
 const HEADER_BYTES_MAX = 16 * 1024 * 1024;
 const READ_BYTES = 2 * 1024 * 1024;
 
 export interface Window extends Piece {
-  /** Whether a value stands in front that does not belong to the file. */
+  /** Whether the first value is a filler that does not belong to the file. */
   readonly hasFiller: boolean;
 }
 
 /**
- * A chunk of any size as pieces of a few pages, each of them about as large as wanted. A row of a list may go on in the next page, so pieces behind the first
- * begin with a filler: a row of one value. Where the first list of a piece is longer, it continues the last one before.
+ * Splits a chunk of any size into windows of a few pages, each of about the wanted size. A list may continue on the
+ * next page, so all windows except the first begin with a filler: a row with one value. If the first list of a window
+ * is longer, it continues the last list of the previous window.
  */
 export async function* readWindows(input: Input, chunk: Chunk, windowBytes: number): AsyncGenerator<Window> {
   const isList = chunk.leaf.repetitionMax > 0;
@@ -74,7 +75,7 @@ export async function* readWindows(input: Input, chunk: Chunk, windowBytes: numb
 
 interface Page {
   readonly type: number;
-  /** With its header. */
+  /** Includes the header. */
   readonly bytes: Uint8Array;
   readonly plainBytes: number;
   readonly values: number;
@@ -119,7 +120,7 @@ function valuesOf(fields: ThriftStruct, type: number): number {
   return header === undefined ? 0 : (readInteger(readStruct(header.raw).fields.get(VALUES)) ?? 0);
 }
 
-/** A page of one row with one value, uncompressed whatever the codec of the chunk is. */
+/** A page with one row and one value, uncompressed whatever the chunk's codec. */
 function makeFiller({ type, typeLength, definitionMax }: Leaf): Uint8Array {
   // Levels are runs of one value: 1 << 1, and the level.
   const levels = Uint8Array.of(2, 0, 2, definitionMax);
@@ -146,7 +147,7 @@ function integer(value: number): ThriftField {
   return integerField(value, I32);
 }
 
-/** Of a plain value, by the number of its type; the one of fixed length is absent, and a text is its length, 0. */
+/** The size of a plain value, by its type number; for fixed length it is absent, and a text is only its length, 0. */
 const BYTES_OF_TYPES: readonly (number | undefined)[] = [1, 4, 8, 12, 4, 8, 4];
 
 function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {

@@ -3,21 +3,21 @@ import { toPlainTypes } from '../arrow/plain-types.ts';
 import type { Input } from '../input.ts';
 import { fromBase64, toBase64 } from '../types/values-of.ts';
 
-/** The length of the footer, and the letters PAR1. */
+/** The length of the footer, then the letters PAR1. */
 const TAIL_BYTES = 8;
 const MAGIC = 'PAR1';
 const FOOTER_BYTES_MAX = 256 * 1024 * 1024;
 const SCHEMA_KEY = new TextEncoder().encode('ARROW:schema');
-/** In Thrift's compact form: the next field, a text. */
+/** In Thrift's compact form: the next field is a text. */
 const NEXT_TEXT = 0x18;
 
 export interface ParquetFooter {
   readonly bytes: Uint8Array;
-  /** Whether the writer kept the Arrow schema, as those of the Arrow family do. */
+  /** Whether the file contains the Arrow schema, as written by Arrow libraries. */
   readonly hasArrowSchema: boolean;
 }
 
-/** The footer, with an Arrow schema whose types are all readable here. */
+/** The footer, with an Arrow schema that only has types readable here. */
 export async function readFooter(input: Input): Promise<ParquetFooter> {
   const end = input.size - TAIL_BYTES;
   const tail = new DataView(await input.slice(Math.max(0, end), input.size));
@@ -40,7 +40,7 @@ function readMagic(tail: DataView): string {
   return String.fromCharCode(...new Uint8Array(tail.buffer, tail.byteOffset + TAIL_BYTES - MAGIC.length));
 }
 
-/** Returns false when there is none that can be used; the types of Parquet are then used. */
+/** Returns false if no Arrow schema can be used; then the types of Parquet are used. */
 function rewriteArrowSchema(footer: Uint8Array): boolean {
   const key = findBytes(footer, SCHEMA_KEY);
   if (key === -1) return false;
@@ -54,7 +54,7 @@ function rewriteArrowSchema(footer: Uint8Array): boolean {
     footer.set(text, start);
     return true;
   } catch {
-    // Under another key, the library does not look at it.
+    // Under another key, the library ignores it.
     footer[key] = 'X'.charCodeAt(0);
     return false;
   }
@@ -68,7 +68,7 @@ function findBytes(bytes: Uint8Array, wanted: Uint8Array): number {
   return -1;
 }
 
-/** Where the text of a Thrift field is that begins here. */
+/** The range of the text of a Thrift field that begins here. */
 function readTextRange(bytes: Uint8Array, at: number): { readonly start: number; readonly end: number } {
   if (bytes[at] !== NEXT_TEXT) throw new Error('no text');
   let [length, shift, next] = [0, 0, at + 1];

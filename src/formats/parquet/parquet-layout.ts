@@ -36,9 +36,9 @@ const REQUIRED = 0;
 const REPEATED = 2;
 const MAGIC = new TextEncoder().encode('PAR1');
 
-/** A column of values; a column of the table has one, or several when it is a struct or a map. */
+/** A column of values; a column of the table has one, or, for a struct or map, several. */
 export interface Leaf {
-  /** Of the table. */
+  /** The column of the table. */
   readonly column: string;
   /** How many of its levels may be null, empty or repeated. */
   readonly definitionMax: number;
@@ -53,10 +53,10 @@ export interface Chunk {
   readonly leaf: Leaf;
   readonly start: number;
   readonly bytes: number;
-  /** Before compression, still encoded. */
+  /** Decompressed, but still encoded. */
   readonly plainBytes: number;
   readonly values: number;
-  /** Where its dictionary is, in the chunk. */
+  /** The offset of its dictionary in the chunk. */
   readonly dictionaryAt: number | undefined;
   readonly dataAt: number;
   readonly metadata: ThriftStruct;
@@ -67,23 +67,23 @@ export interface RowGroup {
   readonly chunks: readonly Chunk[];
 }
 
-/** Values of a leaf for a file that is made of parts of another. */
+/** Values of a leaf for a file that is assembled from parts of another. */
 export interface Piece {
-  /** Its bytes, one behind the other. */
+  /** Its bytes, as consecutive parts. */
   readonly parts: readonly Uint8Array[];
   readonly values: number;
   readonly dictionaryAt: number | undefined;
   readonly dataAt: number;
 }
 
-/** What a footer says about the parts of a file. Row groups are read when they are needed: there may be many. */
+/** What a footer says about the parts of a file. Row groups are parsed on demand, because there may be many. */
 export class ParquetLayout {
   readonly rows: number;
   readonly leaves: readonly Leaf[];
   readonly groupCount: number;
   readonly #fields: ThriftStruct;
   readonly #groups: readonly Uint8Array[];
-  /** Of the schema: a root, and a tree for each column. */
+  /** The schema elements: a root, and a tree for each column. */
   readonly #elements: readonly Uint8Array[];
   readonly #columns: readonly ColumnRange[];
 
@@ -114,7 +114,7 @@ export class ParquetLayout {
     return toFile([], new Map([...this.#fields, [FILE.rows, integerField(0)], [FILE.groups, listField([])]]));
   }
 
-  /** A small file of some pieces of this one, with their columns alone: whole columns, and the Arrow schema of these. */
+  /** A small file with some pieces of this one and only their columns: whole columns, with their Arrow schema. */
   file({ rows, group, pieces, arrowSchema }: SmallFile): Uint8Array {
     const parts: Uint8Array[] = [];
     let at = MAGIC.length;
@@ -160,7 +160,7 @@ export interface SmallFile {
   readonly rows: number;
   readonly group: RowGroup;
   readonly pieces: ReadonlyMap<Leaf, Piece>;
-  /** The message of a schema. */
+  /** The schema message. */
   readonly arrowSchema: Uint8Array;
 }
 
@@ -181,7 +181,7 @@ interface ColumnRange {
   readonly end: number;
 }
 
-/** Depth first, as the elements are. */
+/** Depth first, like the elements. */
 function listLeaves(elements: readonly Uint8Array[]) {
   const leaves: Leaf[] = [];
   const columns: ColumnRange[] = [];

@@ -15,13 +15,13 @@ import { ParquetLayout } from './parquet-layout.ts';
 import type { Chunk, Leaf, Piece, RowGroup } from './parquet-layout.ts';
 import { loadParquet } from './parquet-library.ts';
 
-/** Decoded bytes at a time, about: vectors make rows large. */
+/** The approximate number of bytes decoded at a time, because vectors make rows large. */
 const STEP_BYTES = 16 * 1024 * 1024;
-/** A row group of more `wholeBytes` is read a few pages at a time, up to `windowBytes`, each column by itself. */
+/** Row groups above `wholeBytes` are read a few pages at a time, up to `windowBytes`, each column separately. */
 const BOUNDS = { wholeBytes: 8 * 1024 * 1024, windowBytes: 4 * 1024 * 1024 };
-/** Of a column that cannot be read in parts: structs, maps, and lists of lists. */
+/** For columns that cannot be read in parts: structs, maps, and lists of lists. */
 const COLUMN_BYTES_MAX = 2 ** 29;
-/** Of tables that Iceberg and others wrote; it means nothing outside of them. */
+/** Set in files of Iceberg and similar tables; meaningless outside of them. */
 const FIELD_ID_KEY = 'PARQUET:field_id';
 
 interface OpenedFile {
@@ -39,8 +39,8 @@ interface Rows {
 }
 
 /**
- * The library decodes small files that are made of parts of the large one: so it needs little memory, and a fault of the
- * file that stops it is an error here.
+ * The library decodes small files that are assembled from parts of the large one: it then needs little memory, and a
+ * faulty file that stops it causes an error here.
  */
 export async function openParquet(input: Input, bounds = BOUNDS): Promise<Source> {
   const footer = await readFooter(input);
@@ -132,7 +132,7 @@ function columnTooLarge(chunks: readonly Chunk[]): ServiceError {
   return invalidInput(`The column "${name}" has more than 512 MiB in a row group of the Parquet file.`, hint);
 }
 
-/** A column of single values or of lists of them, a few pages at a time. */
+/** A column of values, or of lists of values, a few pages at a time. */
 async function* readCut(opened: OpenedFile, group: RowGroup, chunk: Chunk): AsyncGenerator<Rows> {
   const { input, layout, bounds } = opened;
   const { leaf } = chunk;
@@ -149,13 +149,13 @@ async function* readCut(opened: OpenedFile, group: RowGroup, chunk: Chunk): Asyn
   yield* toRows(seam.end());
 }
 
-/** The Arrow schema of some columns, from which the library takes their types. */
+/** The Arrow schema of some columns, which gives the library their types. */
 function schemaOf({ fields }: OpenedFile, names: readonly string[], toType: (type: DataType) => DataType): Uint8Array {
   const kept = fields.filter(({ name }) => names.includes(name));
   return toSchemaBytes(new Schema(kept.map((field) => field.clone({ type: toType(field.type) }))));
 }
 
-/** A vector may be cut where a page ends. */
+/** A vector may be cut at the end of a page. */
 function toList(type: DataType): DataType {
   return DataType.isFixedSizeList(type) ? listOf(type.valueType) : type;
 }
@@ -185,7 +185,7 @@ function* decode(
   }
 }
 
-/** Rows of columns that are read by themselves, side by side. */
+/** Combines the rows of columns that are read separately. */
 async function* align(readers: readonly AsyncGenerator<Rows>[], rowsMax: number): AsyncGenerator<Rows> {
   try {
     let heads = await Promise.all(readers.map(async (reader) => nextRows(reader)));
@@ -221,11 +221,13 @@ function sum<Item>(items: readonly Item[], of: (item: Item) => number): number {
   return items.reduce((total, item) => total + of(item), 0);
 }
 
-/** Joins lists of a column that was read in windows: the last list of one may continue in the next. */
+/** Joins the lists of a column that is read in windows: the last list of one window may continue in the next. */
 class ListSeam {
   #last: Data | undefined;
 
-  /** The rows that are known to be whole. With a filler, the first item of the first list does not belong to it. */
+  /**
+   * Returns the rows that are known to be complete. With a filler, the first item of the first list is not part of it.
+   */
   add(data: Data, hasFiller: boolean): readonly Data[] {
     const whole: Data[] = [];
     let rest = data;
@@ -251,7 +253,7 @@ function continued(row: Data, items: readonly unknown[]): Data {
   return buildData(row.type, [[...firstItems(row), ...items]]);
 }
 
-/** Of the first list: those of all others are not looked at. */
+/** The items of the first list, without reading those of the others. */
 function firstItems({ valueOffsets: [start = 0, end = 0], children: [items] }: Data): readonly unknown[] {
   return items === undefined ? [] : valuesOf(items.slice(start, end - start));
 }

@@ -13,7 +13,7 @@ import { loadParquet } from './parquet-library.ts';
 /** A row group is in memory until it is written. */
 const GROUP_BYTES = 32 * 1024 * 1024;
 
-/** The Arrow schema is kept beside the Parquet one, as by other writers of the Arrow family. */
+/** The Arrow schema is stored in addition to the Parquet one, like other Arrow writers do. */
 export async function* writeParquet(schema: Schema, batches: Batches): AsyncGenerator<Uint8Array> {
   const { Compression, Table, WriterPropertiesBuilder, transformParquetStream } = await loadParquet();
   const toParquet = (batch: RecordBatch): ParquetBatch => {
@@ -40,11 +40,11 @@ export async function* writeParquet(schema: Schema, batches: Batches): AsyncGene
     if (source.failure !== undefined) throw source.failure;
     throw invalidInput('A column has a type that Parquet does not support.', 'Omit the column, or write Arrow.', cause);
   }
-  // The writer ends its file where its input fails.
+  // If its input fails, the writer just ends the file.
   if (source.failure !== undefined) throw source.failure;
 }
 
-/** The batches as a stream for the writer, which does not pass on why its input failed. */
+/** The batches as a stream for the writer, which does not report why its input failed. */
 class Pulled {
   failure: Error | undefined;
   readonly stream: ReadableStream<ParquetBatch>;
@@ -65,7 +65,7 @@ class Pulled {
   }
 }
 
-/** At least one batch: the writer learns the schema from it. */
+/** Yields at least one batch, from which the writer learns the schema. */
 async function* storedBatches(schema: Schema, batches: Batches): AsyncGenerator<RecordBatch> {
   const fields = schema.fields.map((field) => field.clone({ type: storedType(field.type) }));
   const stored = new Schema(fields, schema.metadata);
@@ -83,12 +83,12 @@ async function* storedBatches(schema: Schema, batches: Batches): AsyncGenerator<
     );
 }
 
-/** `apache-arrow` writes no bits for booleans that are all null, which other readers of Arrow refuse. */
+/** `apache-arrow` writes no bits for booleans that are all null, which other Arrow readers refuse. */
 function lacksBits({ type, length, nullCount, children }: Data): boolean {
   return (DataType.isBool(type) && length > 0 && nullCount >= length) || children.some(lacksBits);
 }
 
-/** A value in which no boolean is null; its row is cut off again. */
+/** A value without null booleans; its row is removed again. */
 function someValue(type: DataType): unknown {
   if (DataType.isBool(type)) return false;
   if (DataType.isNull(type)) return null;
@@ -105,7 +105,7 @@ function someValue(type: DataType): unknown {
   return 0;
 }
 
-/** Parquet has neither seconds nor milliseconds for days: other readers would see plain numbers. */
+/** Parquet has neither timestamps in seconds nor dates in milliseconds: other readers would see plain numbers. */
 function storedType(type: DataType): DataType {
   if (DataType.isTimestamp(type) && type.unit === TimeUnit.SECOND) {
     return new Timestamp(TimeUnit.MILLISECOND, type.timezone);

@@ -1,10 +1,10 @@
-/** A field of a Thrift struct, with the bytes of its value as they are. */
+/** A field of a Thrift struct, with the raw bytes of its value. */
 export interface ThriftField {
   readonly type: number;
   readonly raw: Uint8Array;
 }
 
-/** By the numbers of the fields. */
+/** By field number. */
 export type ThriftStruct = ReadonlyMap<number, ThriftField>;
 
 /** Types of Thrift's compact protocol. */
@@ -13,14 +13,14 @@ export const I32 = 5;
 const I64 = 6;
 const DEPTH_MAX = 32;
 
-/** The fields of a struct, their values unread, and where it ends. Throws where the bytes are none. */
+/** The fields of a struct, without reading their values, and its end. Throws if the bytes are not a struct. */
 export function readStruct(bytes: Uint8Array, at = 0): { readonly fields: ThriftStruct; readonly end: number } {
   const reader = new ThriftReader(bytes, at);
   const fields = new Map(reader.fields(0));
   return { fields, end: reader.at };
 }
 
-/** The items of a list of structs or texts, unread. */
+/** The raw items of a list of structs or texts. */
 export function readList({ raw }: ThriftField): readonly Uint8Array[] {
   return new ThriftReader(raw, 0).items(0);
 }
@@ -61,7 +61,7 @@ export function listField(structs: readonly Uint8Array[]): ThriftField {
   return { type: TYPE.list, raw: joinBytes([head, toVarint(BigInt(structs.length)), ...structs]) };
 }
 
-/** With the numbers of the fields in full, which every reader takes. */
+/** With complete field numbers, which every reader accepts. */
 export function writeStruct(fields: ThriftStruct): Uint8Array {
   const parts: Uint8Array[] = [];
   for (const [id, { type, raw }] of [...fields].toSorted(([one], [other]) => one - other)) {
@@ -114,7 +114,7 @@ class ThriftReader {
     const items: Uint8Array[] = [];
     for (let index = 0; index < length; index += 1) {
       const start = this.at;
-      // A boolean in a list has a byte.
+      // A boolean in a list takes a byte.
       this.#skip(type === TYPE.true || type === TYPE.false ? TYPE.byte : type, depth + 1);
       items.push(this.#bytes.subarray(start, this.at));
     }

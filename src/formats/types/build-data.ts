@@ -81,7 +81,7 @@ interface OffsetBuffers {
 
 const encoder = new TextEncoder();
 
-/** A character of UTF-16 is at most three bytes of UTF-8. */
+/** One UTF-16 code unit takes at most three bytes in UTF-8. */
 const UTF8_BYTES_PER_UNIT = 3;
 
 function textBuffers(values: readonly unknown[]): OffsetBuffers {

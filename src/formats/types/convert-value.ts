@@ -8,23 +8,23 @@ import { formatType } from './type-text.ts';
 import { fromBase64 } from './values-of.ts';
 import type { Convert } from './values-of.ts';
 
-/** A value does not fit its type. The reader adds the position of the value. */
+/** A value does not fit its type. The reader adds the value's position. */
 export class ConversionError extends Error {
   override readonly name = 'ConversionError';
 }
 
 interface Rules {
-  /** Whether floats refuse whole numbers whose digits they do not keep. */
+  /** Whether floats refuse whole numbers whose digits they would lose. */
   readonly keepDigits?: boolean;
 }
 
-/** From a value of JSON, or a text of a CSV file, to the form that `buildData` takes for a type. */
+/** Converts a JSON value, or a text of a CSV file, to the form that `buildData` takes for a type. */
 export function converterFor(type: DataType, rules: Rules = {}): Convert {
   const convert = valueConverter(type, rules);
   return (value) => (value === null || value === undefined ? null : convert(value));
 }
 
-/** As `converterFor`, for types that were not chosen: whole numbers keep their digits. */
+/** Like `converterFor`, for types that the caller did not choose: whole numbers keep their digits. */
 export function detectedConverter(type: DataType): Convert {
   const convert = converterFor(type, { keepDigits: true });
   const isRounding =
@@ -39,7 +39,7 @@ export function detectedConverter(type: DataType): Convert {
   };
 }
 
-/** Whether a float of 32 bits would be another whole number. */
+/** Whether a 32-bit float would be a different whole number. */
 export function isRoundedInteger(value: unknown): boolean {
   if (typeof value === 'number') return Number.isInteger(value) && Math.fround(value) !== value;
   const integer = value instanceof LosslessNumber ? integerOf(value) : undefined;
@@ -72,7 +72,7 @@ function timeConverter(type: DataType): Convert | undefined {
   };
 }
 
-/** To a count of the type's unit, of any size. */
+/** Converts to a count of the type's unit, of any size. */
 function countConverter(type: DataType): ((value: unknown) => bigint) | undefined {
   if (DataType.isDate(type)) {
     const unitsPerDay = type.unit === DateUnit.DAY ? 1n : BigInt(MILLISECONDS_PER_DAY);
@@ -139,7 +139,7 @@ function toInteger(type: Int): Convert {
 
 const INTEGER = /^\s*[+-]?\d+\s*$/;
 
-/** The usual case, without the cost of a bigint. */
+/** The common case, without the cost of a bigint. */
 function shortInteger(value: unknown): number | undefined {
   return typeof value === 'string' && value.length <= 15 && INTEGER.test(value) ? Number(value) : undefined;
 }
@@ -151,7 +151,7 @@ function integerOf(value: unknown): bigint | undefined {
   return BigInt(text.trim().replace('+', ''));
 }
 
-/** Whether it is a whole number that has other digits as a float of 64 bits. */
+/** Whether it is a whole number that changes as a 64-bit float. */
 export function losesDigits(text: string): boolean {
   return text.length > 15 && INTEGER.test(text) && String(Number(text)) !== text;
 }
@@ -180,7 +180,7 @@ function toFloat(type: Float, { keepDigits = false }: Rules): Convert {
   };
 }
 
-/** The least number that the precision has no finite number for. */
+/** The smallest number that rounds to infinity in each precision. */
 const ROUNDED_TO_INFINITY: Readonly<Record<Precision, number>> = {
   [Precision.HALF]: 65_520,
   [Precision.SINGLE]: 2 ** 128 - 2 ** 103,

@@ -12,13 +12,13 @@ type Kind = NumberKind | 'bool' | 'date' | 'timestamp' | 'zoned' | 'text' | 'lis
 
 const NUMBERS: readonly NumberKind[] = ['integer', 'unsigned', 'huge', 'float', 'special'];
 
-/** A leading zero belongs to a code, not to a number. */
+/** A leading zero means a code, not a number. */
 const PLAIN_INTEGER = /^-?(0|[1-9]\d*)$/;
 const PLAIN_FLOAT = /^-?(0|[1-9]\d*)?(\.\d*)?(e[+-]?\d+)?$/i;
 
 /**
- * Infers the type of one column from its values. Texts of a CSV file are parsed; in JSON a text stays a text unless it is
- * a date or a timestamp.
+ * Infers the type of one column from its values. Texts of a CSV file are parsed; in JSON, a text stays a text unless it
+ * is a date or a timestamp.
  */
 export class TypeInference {
   private readonly seen = new Set<Kind>();
@@ -64,7 +64,7 @@ export class TypeInference {
     return new arrow.Utf8();
   }
 
-  /** As `type`, but lists of numbers stay lists. */
+  /** Like `type`, but lists of numbers stay lists. */
   plainType(): arrow.DataType {
     const type = this.type();
     return arrow.DataType.isFixedSizeList(type) ? listOf(this.itemType()) : type;
@@ -171,7 +171,7 @@ export class TypeInference {
     }
   }
 
-  /** Lists of numbers of one length are vectors, unless that would change whole numbers. */
+  /** Lists of numbers with one length are vectors, unless that would change whole numbers. */
   private listType(): arrow.DataType {
     const item = this.itemType();
     const [length = 0] = this.lengths;

@@ -1,6 +1,6 @@
 import type { TimeUnit } from 'apache-arrow';
 
-/** ISO 8601 and counts of a unit since 1970, without loss: nanoseconds do not fit a number. */
+/** Lossless conversion between ISO 8601 and counts of a unit since 1970: nanoseconds do not fit into a number. */
 const TIMESTAMP =
   /^([+-]\d{4,6}|\d{4})-(\d\d)-(\d\d)(?:[T ](\d\d):(\d\d)(?::(\d\d)(?:[.,](\d{1,9}))?)?)?\s?(Z|[+-]\d\d(?::?\d\d)?)?$/i;
 const DATE = /^([+-]\d{4,6}|\d{4})-(\d\d)-(\d\d)$/;
@@ -38,7 +38,7 @@ export function parseTime(text: string, unit: TimeUnit): bigint | undefined {
   return seconds === undefined ? undefined : toUnits(BigInt(seconds), BigInt((match[4] ?? '').padEnd(9, '0')), unit);
 }
 
-/** `undefined` when digits would be lost. */
+/** `undefined` if digits would be lost. */
 export function toUnits(seconds: bigint, nanoseconds: bigint, unit: TimeUnit): bigint | undefined {
   const perSecond = 10n ** BigInt(fractionDigitsOf(unit));
   const nanosecondsPerUnit = 1_000_000_000n / perSecond;
@@ -46,7 +46,7 @@ export function toUnits(seconds: bigint, nanoseconds: bigint, unit: TimeUnit): b
   return seconds * perSecond + nanoseconds / nanosecondsPerUnit;
 }
 
-/** The units are numbered: seconds are 0, nanoseconds 3. */
+/** Units are numbered from 0 (seconds) to 3 (nanoseconds). */
 export function fractionDigitsOf(unit: TimeUnit): number {
   return unit * 3;
 }

@@ -5,9 +5,9 @@ import { parseJson } from '../../model/strict-json.ts';
 
 const TYPE_HINT =
   'Write bool, int64, float64, utf8, binary, date32, timestamp[us], decimal128(10, 2), vector[128] or float32[128], list<int64> or struct<name: utf8>.';
-/** By the numbers of `arrow.TimeUnit`. */
+/** By the values of `arrow.TimeUnit`. */
 const UNITS = ['s', 'ms', 'us', 'ns'] as const;
-/** By the numbers of `arrow.IntervalUnit`. */
+/** By the values of `arrow.IntervalUnit`. */
 const INTERVAL_UNITS = ['year-month', 'day-time', 'month-day-nano'] as const;
 const DEPTH_MAX = 16;
 const LENGTH_MAX = 65_536;
@@ -85,7 +85,7 @@ export function parseType(text: string): DataType {
   throw invalidInput(`"${text}" is not a type.`, TYPE_HINT);
 }
 
-/** Reads one type from left to right; `undefined` wherever the text is none. */
+/** Parses one type from left to right; `undefined` where the text is not a type. */
 class TypeParser {
   private readonly text: string;
   private at = 0;
@@ -124,7 +124,7 @@ class TypeParser {
   private nested(name: string, depth: number): DataType | undefined {
     if (name === 'list') return this.list(depth);
     if (name === 'map') return this.map(depth);
-    // The server encodes plain values as its table does.
+    // The server re-encodes plain values like its table.
     return name === 'struct' ? this.struct(depth) : this.type(depth + 1);
   }
 

@@ -103,7 +103,7 @@ function itemsOf({ children }: Data, index: number): unknown[] {
 
 export type Convert = (value: unknown) => unknown;
 
-/** Converts values and their parts: those of some types as `special` says, other values without parts by `other`. */
+/** Converts values and their parts: those of some types with `special`, other values without parts with `other`. */
 export function deepConverter(
   type: DataType,
   special: (type: DataType) => Convert | undefined,
@@ -130,8 +130,8 @@ function isArrayLike(value: unknown): value is ArrayLike<unknown> {
 }
 
 /**
- * From the values of a type to what JSON has for them, as in the server's JSON replies: dates and timestamps in ISO 8601,
- * bytes in base64, `NaN` and the infinities as text. Integers and decimals with more digits than JavaScript keeps are a
+ * Converts values of a type to JSON, as in the server's JSON replies: dates and timestamps in ISO 8601, bytes in
+ * base64, `NaN` and the infinities as text. Integers and decimals with more digits than JavaScript keeps become a
  * `LosslessNumber`.
  */
 export function plainConverter(type: DataType): Convert {
@@ -169,7 +169,7 @@ export function plainRows({ schema, data, numRows }: RecordBatch): readonly Plai
   });
 }
 
-/** A float of 32 bits in the fewest digits that mean it: 0.1, not 0.10000000149011612. */
+/** A 32-bit float with the fewest digits that identify it: 0.1, not 0.10000000149011612. */
 function plainFloat(value: unknown, isSingle: boolean): unknown {
   if (typeof value !== 'number' || !Number.isFinite(value)) return String(value);
   if (!isSingle || value === 0) return value;
@@ -185,7 +185,7 @@ function plainInteger(value: bigint): unknown {
   return Number.isSafeInteger(number) ? number : new LosslessNumber(String(value));
 }
 
-/** `btoa` and `atob` are in Node and in browsers; both take text of one byte per character. */
+/** Node and browsers have `btoa` and `atob`; both take text with one byte per character. */
 const PIECE_BYTES = 0x8000;
 
 export function toBase64(bytes: Uint8Array): string {

@@ -2,12 +2,12 @@ import { DataType, Precision, makeData } from 'apache-arrow';
 import type { Data, FixedSizeList, Float } from 'apache-arrow';
 import { ConversionError } from './convert-value.ts';
 
-/** Floats of 16 bits are their bits. */
+/** 16-bit floats are represented by their bits. */
 type Floats = Uint16Array | Float32Array | Float64Array;
 
 /**
- * Lists of floats as vectors, without a value in JavaScript for each: `undefined` where that is not possible. A list of
- * another length is refused with its row.
+ * Lists of floats as vectors, without creating a JavaScript value for each; `undefined` if that is not possible.
+ * Refuses a list of another length, with its row.
  */
 export function toVectors(
   data: Data,
