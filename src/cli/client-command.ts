@@ -13,20 +13,20 @@ import { loadTextWidth, paintFor, wrapText } from './show/text.ts';
 import { exitCodeOf, refusalToJson, showRefusal } from './show/show-refusal.ts';
 
 interface ClientCommand<Client = ApiClient> extends Pick<Command, 'words' | 'summary'> {
-  /** Names that it takes, such as `TABLE [NAMESPACE]`; empty for none. */
+  /** The names that it takes, such as `TABLE [NAMESPACE]`; empty for none. */
   readonly names: string;
-  /** What help says in place of the summary. */
+  /** Replaces the summary in the help. */
   readonly about?: string;
   readonly options?: readonly Option[];
   readonly examples: readonly string[];
-  /** What to do, in the words of this command, where the server's hint has those of its API. */
+  /** Advice in terms of this command, which replaces the server's hint in terms of its API. */
   readonly advice?: (error: ClientError) => string | undefined;
-  /** What to do when no server answers. */
+  /** What to do if no server responds. */
   readonly startAdvice?: string;
   readonly run: (session: Session<Client>) => Promise<Result | number>;
 }
 
-/** What a command speaks to. */
+/** The server or data folder that a command uses. */
 interface Connection<Client> extends Omit<FoundServer, 'client'> {
   readonly client: Client;
   readonly close?: () => Promise<void>;
@@ -34,7 +34,7 @@ interface Connection<Client> extends Omit<FoundServer, 'client'> {
 
 type Connect<Client> = (given: Given, terminal: Terminal) => Promise<Connection<Client>>;
 
-/** How usage stands for the options, which help lists. */
+/** Stands for the options in the usage line; the help lists them. */
 export const OPTIONS_SLOT = '[options]';
 
 const JSON_OPTION: Option = { name: 'json', help: 'print JSON' };
@@ -81,9 +81,9 @@ export function defineConnectedCommand<Client>(definition: ClientCommand<Client>
 }
 
 export interface TableCommand extends Omit<ClientCommand, 'names' | 'run'> {
-  /** Names behind that of the table, such as `TAG [VERSION]`. */
+  /** Names after that of the table, such as `TAG [VERSION]`. */
   readonly names?: string;
-  /** `names` are the arguments behind the table. */
+  /** `names` are the arguments after the table. */
   readonly run: (session: TableSession, ...names: readonly string[]) => Promise<Result | number>;
 }
 
@@ -95,7 +95,7 @@ export function defineTableCommand({ names = '', run, ...definition }: TableComm
   });
 }
 
-/** A pipe is not cut, unless COLUMNS says how wide it is. */
+/** Output to a pipe is not cut, unless COLUMNS sets a width. */
 function widthFor({ columns, env }: Terminal): number {
   const { COLUMNS = '' } = env;
   return columns ?? (/^[1-9]\d{1,3}$/.test(COLUMNS) ? Number(COLUMNS) : Number.POSITIVE_INFINITY);
@@ -127,7 +127,7 @@ const NAMESPACE_ADVICE =
 
 const DATABASE_ADVICE = 'Run "tiltyard database list" to list them, or "tiltyard database create NAME" to create one.';
 
-/** The commands that list what was not found. */
+/** The commands that list objects of the kind that was not found. */
 const LISTS: ReadonlyMap<number | undefined, string> = new Map([
   [ERROR_KINDS.TableIndexNotFound.code, 'index list'],
   [ERROR_KINDS.TableTagNotFound.code, 'tag list'],
@@ -185,14 +185,14 @@ function helpOf({ about, summary, examples }: Omit<ClientCommand, 'run'>, option
   ].join('\n');
 }
 
-/** Where `--database` means something else, it is one of the command's own options. */
+/** If `--database` has another meaning for a command, it is one of the command's own options. */
 function connectionOptions(own: readonly Option[]): readonly Option[] {
   return SERVER_OPTIONS.filter(({ name }) => own.every((option) => option.name !== name));
 }
 
 const HELP_WIDTH = 100;
 
-/** Indented lines are lists, and stay as they are. */
+/** Indented lines are lists, and stay unchanged. */
 function wrapLines(text: string): readonly string[] {
   return text.split('\n').flatMap((line) => (line.startsWith(' ') ? [line] : wrapText(line, HELP_WIDTH)));
 }

@@ -35,7 +35,7 @@ import { diffCommand } from './versions/diff.ts';
 import { branchCommands, tagCommands, versionCommands } from './versions/history.ts';
 import { indexCommands } from './versions/indexes.ts';
 
-/** All commands; help, completion and `docs/commands.md` come from this list. */
+/** All commands; help, completion and `docs/commands.md` are generated from this list. */
 export const COMMAND_GROUPS: readonly { readonly title: string; readonly commands: readonly Command[] }[] = [
   {
     title: 'Server',
@@ -94,10 +94,10 @@ export const COMMAND_GROUPS: readonly { readonly title: string; readonly command
 
 const COMMANDS: readonly Command[] = COMMAND_GROUPS.flatMap(({ commands }) => commands);
 
-/** Chooses a command by its words, runs it, and returns the exit code. */
+/** Selects a command by its words, runs it, and returns the exit code. */
 export async function runCommand(argv: readonly string[], terminal: Terminal): Promise<number> {
   if (argv[0] === 'help') return showHelp(argv.slice(1), terminal);
-  // Behind `--`, all words are names.
+  // After `--`, all words are names.
   const options = argv.includes('--') ? argv.slice(0, argv.indexOf('--')) : argv;
   if (options.some((word) => word === '--help' || word === '-h')) return showHelp(argv, terminal);
   if (argv[0] === '--version' || argv[0] === 'version') {
@@ -146,7 +146,7 @@ function findCommand(argv: readonly string[]): Command | undefined {
   return fitting.toSorted((one, other) => other.words.length - one.words.length)[0];
 }
 
-/** `tag` alone is the first word of several commands; anything else may be a typing error. */
+/** `tag` alone is the first word of several commands; anything else may be a typo. */
 function unknownCommand([word = '', second]: readonly string[]): string {
   const family = familyOf(word);
   if (family.length > 0) {
@@ -170,7 +170,7 @@ function report(error: unknown, terminal: Terminal, isJson: boolean): number {
   return code;
 }
 
-/** Rethrows anything else: a bug, whose stack trace is needed. */
+/** Rethrows anything else: it is a bug, and its stack trace is needed. */
 function explain(error: unknown): { readonly messages: readonly string[]; readonly code: number } {
   if (error instanceof UsageError) return { messages: error.messages, code: EXIT.usage };
   if (error instanceof ServiceError) {
@@ -184,7 +184,7 @@ function explain(error: unknown): { readonly messages: readonly string[]; readon
   return { messages: [text], code: code === 'ENOENT' ? EXIT.missing : EXIT.failed };
 }
 
-/** A folder that is a file, a full disk: for the operator to fix, who needs no stack trace. */
+/** Errors for the operator to fix, such as a full disk, which need no stack trace. */
 function isSystemError(error: unknown): error is NodeJS.ErrnoException {
   return error instanceof Error && 'syscall' in error;
 }

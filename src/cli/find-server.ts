@@ -15,7 +15,7 @@ export const DEMO_DATA = 'tiltyard-demo';
 const KEY_FILE = 'admin.key';
 const LOCK_HOLDER_FILE = 'server.lock.json';
 
-/** How every command that is a client finds its server. */
+/** The options by which every client command finds its server. */
 export const SERVER_OPTIONS: readonly Option[] = [
   {
     name: 'server',
@@ -33,9 +33,9 @@ export const SERVER_OPTIONS: readonly Option[] = [
 
 export interface FoundServer {
   readonly client: ApiClient;
-  /** Where the credential came from, for messages; `undefined` when there is none. */
+  /** Where the credential came from, for messages; `undefined` if there is none. */
   readonly credential: string | undefined;
-  /** Where the address came from, for when no server answers there. */
+  /** Where the address came from, for the case that no server responds. */
   readonly origin?: string | undefined;
 }
 
@@ -55,7 +55,7 @@ export function findServer(
   const folders = data === undefined ? [DEFAULT_DATA, DEMO_DATA] : [data];
   const address = given.value('server') ?? variable('TILTYARD_URL');
   const chosen = findCredential(given, variable);
-  // A secret that was given is not sent to an address that a folder says.
+  // A given secret is never sent to an address that was found in a folder.
   const local = address === undefined && chosen === undefined ? findLocalServer(folders) : undefined;
   const url = requireUrl(address ?? local?.url ?? defaultUrl);
   const { source, ...credential } = chosen ?? findKeyFile(local === undefined ? folders : [local.folder], url);
@@ -65,12 +65,12 @@ export function findServer(
 
 interface LocalServer {
   readonly folder: string;
-  /** Unless it has stopped, or its folder does not say. */
+  /** Absent if it has stopped, or its folder does not contain the address. */
   readonly url?: string;
   readonly origin?: string;
 }
 
-/** Of the folders with a key, the one whose server runs, else the first. */
+/** Of the folders with a key, the one whose server is running, otherwise the first. */
 function findLocalServer(folders: readonly string[]): LocalServer | undefined {
   const found = folders.filter((folder) => readIfReadable(join(folder, KEY_FILE)) !== undefined).map(readLocalServer);
   return found.find(({ url }) => url !== undefined) ?? found[0];
@@ -81,7 +81,7 @@ function readLocalServer(folder: string): LocalServer {
   const holder = parseJson(readIfReadable(file) ?? '');
   const { url, host, pid }: Readonly<Record<string, unknown>> = isObject(holder) ? holder : {};
   if (typeof url !== 'string' || !URL.canParse(url) || !isLoopback(new URL(url).hostname)) return { folder };
-  // The processes of another host or container are not known here.
+  // Processes of another host or container cannot be checked here.
   const isStopped = host === hostname() && typeof pid === 'number' && !isRunning(pid);
   if (isStopped) return { folder, origin: `The server of ${folder}, at ${url}, has stopped.` };
   return { folder, url, origin: `The address is from ${file}.` };
@@ -91,7 +91,7 @@ function isRunning(pid: number): boolean {
   try {
     return process.kill(pid, 0);
   } catch (error) {
-    // It runs as another user.
+    // It is running as another user.
     return error instanceof Error && 'code' in error && error.code === 'EPERM';
   }
 }
@@ -123,7 +123,7 @@ function findCredential(given: Given, variable: (name: string) => string | undef
   return { [kind]: requireSecret(source, secret), source };
 }
 
-/** Only for a server on this machine: the administrator's key is never sent elsewhere unasked. */
+/** Only for a server on this machine: the administrator's key is never sent elsewhere unless requested. */
 function findKeyFile(folders: readonly string[], url: URL): Credential {
   if (!isLoopback(url.hostname)) return {};
   for (const file of folders.map((folder) => join(folder, KEY_FILE))) {
@@ -141,7 +141,7 @@ function readIfReadable(file: string): string | undefined {
   }
 }
 
-/** Only characters that a header may hold. */
+/** Only characters that are allowed in a header. */
 function requireSecret(source: string, text: string): string {
   const secret = text.trim();
   if (/^[\u0021-\u007e]+$/.test(secret)) return secret;

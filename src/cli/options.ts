@@ -4,9 +4,9 @@ import { UsageError } from './command.ts';
 /** One option of a command; without `value` it is a switch. */
 export interface Option {
   readonly name: string;
-  /** How help calls the value, such as `SQL`. */
+  /** The name of the value in the help, such as `SQL`. */
   readonly value?: string;
-  /** One letter, written after a single dash. */
+  /** One letter, used after a single dash. */
   readonly short?: string;
   readonly repeats?: boolean;
   readonly help: string;
@@ -22,15 +22,15 @@ export interface Given {
 }
 
 /**
- * Separates names from options. After `--` all are names.
- * Not `util.parseArgs`: it reads `-5` as an option and `-ky` as `-k y`, and its messages do not say which options exist.
+ * Separates names from options. After `--` all words are names. Does not use `util.parseArgs`, which parses `-5` as an
+ * option and `-ky` as `-k y`, and whose messages do not list the options.
  */
 export function readArguments(argv: readonly string[], options: readonly Option[]): Given {
   const names: string[] = [];
   const found = new Map<string, string[]>();
   const rest = [...argv];
   for (let word = rest.shift(); word !== undefined; word = rest.shift()) {
-    // A dash alone and negative numbers are names.
+    // A single dash and negative numbers are names.
     const isOption = /^--?[a-z]/i.test(word);
     if (word === '--') names.push(...rest.splice(0));
     else if (isOption) {
@@ -53,9 +53,9 @@ function toGiven(names: readonly string[], found: ReadonlyMap<string, readonly s
   };
 }
 
-/** The option that a word names, and its value, which may be the next of the rest. */
+/** The option that a word names, and its value, which may be the next word. */
 function readOption(word: string, rest: string[], options: readonly Option[]): readonly [Option, string] {
-  // A number may follow a letter directly: -k5.
+  // A number may directly follow a letter: -k5.
   const [flag = '', attached] = word.replace(/^(-[a-z])(?=\d)/i, '$1=').split(/=(.*)/s, 2);
   const option = options.find(({ name, short }) => flag === `--${name}` || flag === `-${short}`);
   if (option === undefined) {
@@ -75,7 +75,7 @@ function readOption(word: string, rest: string[], options: readonly Option[]): r
   return [option, value];
 }
 
-/** What other programs call these options. */
+/** Names that other programs use for these options. */
 const SYNONYMS: Readonly<Record<string, string>> = {
   filter: 'where',
   predicate: 'where',
@@ -89,7 +89,7 @@ function findMeant(name: string, known: readonly string[]): string | undefined {
   return synonym !== undefined && known.includes(synonym) ? synonym : nearestName(name, known);
 }
 
-/** A whole number of at least `minimum`; `undefined` when it was not given. */
+/** A whole number of at least `minimum`; `undefined` if not given. */
 export function readNumber(given: Given, name: string, minimum: number): number | undefined {
   const text = given.value(name);
   if (text === undefined) return undefined;
@@ -98,7 +98,7 @@ export function readNumber(given: Given, name: string, minimum: number): number 
   throw new UsageError(`--${name} must be a whole number of at least ${minimum}, not "${text}".`);
 }
 
-/** The recall target of a search or an index; `undefined` when it was not given. */
+/** The recall target of a search or an index; `undefined` if not given. */
 export function readRecall(given: Given): number | undefined {
   const text = given.value('recall');
   if (text === undefined) return undefined;
@@ -107,7 +107,7 @@ export function readRecall(given: Given): number | undefined {
   throw new UsageError(`--recall must be above 0 and at most 1, such as 0.95, not "${text}".`);
 }
 
-/** One of the choices; `undefined` when it was not given. */
+/** One of the choices; `undefined` if not given. */
 export function readOneOf<Choice extends string>(given: Given, name: string, choices: readonly Choice[]) {
   const text = given.value(name);
   const choice = choices.find((each) => each === text);
@@ -115,12 +115,12 @@ export function readOneOf<Choice extends string>(given: Given, name: string, cho
   throw new UsageError(`--${name} must be one of ${choices.join(', ')}.`);
 }
 
-/** Arguments of commands that also take the flags of the settings, such as `--data`. */
+/** Arguments of commands that also accept the flags of settings, such as `--data`. */
 export interface SplitArguments extends Given {
   readonly settings: readonly string[];
 }
 
-/** Flags that are not the command's own are left to the settings. */
+/** Flags that are not the command's own are passed to the settings. */
 export function splitArguments(
   argv: readonly string[],
   own: readonly { readonly name: string; readonly value?: string | undefined }[],

@@ -5,9 +5,9 @@ import { cutText } from './show/text.ts';
 
 const COLUMNS_WHEN_UNKNOWN = 80;
 
-/** The terminal of this process: how wide it is, and whether a person is there to be asked. */
+/** The terminal of this process: its width, and whether a person can be asked. */
 export function processTerminal({ env, stdin, stdout, stderr }: NodeJS.Process): Terminal {
-  // A reader that has seen enough, such as `head`, closes the pipe: that is no fault.
+  // A reader that has seen enough, such as `head`, closes the pipe: that is not an error.
   stdout.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
     process.exit();
@@ -46,7 +46,7 @@ function drawStatus(stream: NodeJS.WriteStream, line: string): void {
   stream.write(`\r\u001b[2K${cutText(line, columns - 1)}`);
 }
 
-/** An input that ends is an empty answer. */
+/** The end of the input counts as an empty answer. */
 async function ask(question: string, input: NodeJS.ReadStream, output: NodeJS.WriteStream): Promise<string> {
   const lines = createInterface({ input, output });
   try {

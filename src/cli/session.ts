@@ -15,7 +15,7 @@ import type { Given, Option } from './options.ts';
 import type { Canvas } from './show/draw-table.ts';
 import { paintForErrors, visibleText } from './show/text.ts';
 
-/** One run of a command that is a client of a server. */
+/** One run of a client command. */
 export interface Session<Client = ApiClient> {
   readonly client: Client;
   readonly given: Given;
@@ -23,7 +23,7 @@ export interface Session<Client = ApiClient> {
   readonly canvas: Canvas;
   /** Whether the output is for a program. */
   readonly isJson: boolean;
-  /** SQL texts that are sent, under the names by which refusals call them. */
+  /** The SQL texts sent, by their names in refusals. */
   readonly sqlTexts: Map<string, string>;
 }
 
@@ -32,23 +32,23 @@ export interface TableSession extends Session {
   readonly table: TablePath;
 }
 
-/** The table that a name means: `orders`, `eu/orders` or `eu$orders`. */
+/** The table of a name: `orders`, `eu/orders` or `eu$orders`. */
 export function requireTable(given: Given, index = 0): TablePath {
   const text = given.names[index] ?? '';
   return asUsage(() => parseTablePath(text, delimiterOf(text)));
 }
 
-/** The namespace that the first name means; without a name the root. */
+/** The namespace of the first name; the root without a name. */
 export function readNamespace({ names: [text = '/'] }: Given): NamespacePath {
   return parsePath(text);
 }
 
-/** The path that an option means; `/` is the root. */
+/** The path of an option's value; `/` is the root. */
 export function parsePath(text: string): NamespacePath {
   return text === '/' ? [] : asUsage(() => parseNamespacePath(text, delimiterOf(text)));
 }
 
-/** No name contains a slash, and it needs no quotes in a shell. */
+/** A slash is not allowed in names, and needs no quotes in a shell. */
 function delimiterOf(text: string): string {
   return text.includes('/') ? '/' : DEFAULT_DELIMITER;
 }
@@ -78,7 +78,7 @@ export function readBranch(given: Given): Pick<State, 'branch'> {
   return defined({ branch: branch === MAIN_BRANCH ? undefined : branch });
 }
 
-/** The state that --at and --branch mean. A tag names both. */
+/** The state that --at and --branch select. A tag determines both. */
 export async function readState({ client, table, given }: TableSession): Promise<State> {
   const at = given.value('at');
   const branch = readBranch(given);
@@ -89,14 +89,14 @@ export async function readState({ client, table, given }: TableSession): Promise
   return { version: tagged.version, ...defined({ branch: tagged.branch }) };
 }
 
-/** What a command found or did. */
+/** The result of a command. */
 export interface Result {
   /** Printed as JSON for programs. */
   readonly reply: object;
   readonly text: string;
-  /** For people on the error output when the text is empty. */
+  /** Printed for people to the error output if the text is empty. */
   readonly none?: string;
-  /** For people on the error output, after the text. */
+  /** Printed for people to the error output, after the text. */
   readonly notice?: string;
   readonly code?: number;
 }
@@ -124,7 +124,7 @@ export async function confirm({ given, terminal }: Session, question: string): P
   return false;
 }
 
-/** `undefined` when a signal to end aborted the work. */
+/** `undefined` if an interrupt signal aborted the work. */
 export async function untilInterrupt<Value>(
   { onInterrupt }: Terminal,
   work: (signal: AbortSignal) => Promise<Value>,
@@ -141,7 +141,7 @@ export async function untilInterrupt<Value>(
   }
 }
 
-/** Waits for a job and shows its progress. When it fails, prints the reason and the hint, and returns `undefined`. */
+/** Waits for a job and shows its progress. If it fails, prints the reason and the hint, and returns `undefined`. */
 export async function followJob({ client, terminal, isJson }: Session, id: string, name: string, hint?: string) {
   const startedAt = performance.now();
   const onProgress = ({ phase }: JobReply): void => {

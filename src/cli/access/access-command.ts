@@ -7,7 +7,7 @@ import { findServer } from '../find-server.ts';
 import type { Given, Option } from '../options.ts';
 import type { Result, Session } from '../session.ts';
 
-/** A server, or the data folder of one that is stopped. */
+/** A server, or the data folder of a stopped server. */
 export type AccessClient = JsonClient & { readonly offline?: OfflineAccess };
 
 type Definition = Parameters<typeof defineConnectedCommand<AccessClient>>[0];
@@ -21,7 +21,7 @@ const OFFLINE_OPTIONS: readonly Option[] = [
   { name: 'config', value: 'FILE', help: 'like --data, with the settings file of the server' },
 ];
 
-/** Asks the server; with --data or --config, works on the data folder itself. */
+/** Calls the server; with --data or --config, works on the data folder directly. */
 export function defineAccessCommand({ run, options = [], ...definition }: AccessCommand): Command {
   const runOn = async (session: Session<AccessClient>): Promise<Result> => run(session.client, session);
   const allOptions = [...options, ...OFFLINE_OPTIONS];

@@ -18,7 +18,7 @@ import { formatMoment, visibleText } from '../show/text.ts';
 import { defineAccessCommand } from './access-command.ts';
 import { GRANT_HELP, GRANT_OPTIONS, readGrant, showGrant } from './grants.ts';
 
-/** What the commands of one kind of credential do and say. */
+/** The behavior and texts of the commands for one kind of credential. */
 interface CredentialKind {
   readonly word: 'key' | 'client';
   readonly createSummary: string;

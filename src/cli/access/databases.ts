@@ -56,7 +56,7 @@ export const databaseCommands: readonly Command[] = [
 const ROOT_RULE =
   '--root needs --data DIR and a stopped server: a connection does not choose where the server stores tables.';
 
-/** A folder is stored as an absolute path: the server may be started in another folder. */
+/** A folder is stored as an absolute path, because the server may be started in another folder. */
 function toRoot(root: string | undefined): string | undefined {
   return root === undefined || root.includes('://') ? root : resolve(root);
 }

@@ -78,7 +78,7 @@ export const grantCommands: readonly Command[] = [
   }),
 ];
 
-/** States of keys and clients by principal. */
+/** The states of keys and clients, by principal. */
 async function readStates(client: JsonClient): Promise<ReadonlyMap<string, string>> {
   const credentials = [...(await listKeys(client)), ...(await listOauthClients(client))];
   return new Map(credentials.map(({ principal, state }) => [principal, state]));
@@ -89,7 +89,7 @@ export function readGrant({ given, terminal: { env } }: Pick<Session, 'given' | 
   const [database, path, isAll] = [given.value('database'), given.value('path'), given.has('all-databases')];
   if (database !== undefined && isAll) throw new UsageError('Give --database or --all-databases, not both.');
   if (database === undefined) {
-    // Neither meaning would be safe: the variable chooses the database of other commands.
+    // Ambiguous: for other commands, the variable chooses the database.
     if (env['TILTYARD_DATABASE'] && !isAll) {
       throw new UsageError(
         `TILTYARD_DATABASE is set, and does not choose the database of a role. Give --database ${env['TILTYARD_DATABASE']} or --all-databases.`,

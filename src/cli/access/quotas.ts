@@ -13,7 +13,7 @@ const SUBJECT_HELP = 'SUBJECT is "key:ID", "client:ID" or "database:NAME".';
 
 type Limit = keyof QuotaShape;
 
-/** By their names in JSON; an option has dashes in place of underscores. */
+/** By JSON name; options have dashes instead of underscores. */
 const LIMITS: Readonly<Record<Limit, { readonly minimum: number; readonly help: string }>> = {
   requests_per_second: { minimum: 1, help: 'requests per second, counted by each node' },
   concurrent_reads: { minimum: 0, help: 'reads in flight at once, counted by each node' },

@@ -145,7 +145,7 @@ async function prepare(session: Session, plan: Plan, stop: AbortSignal): Promise
   return subject;
 }
 
-/** Without --what all that are possible; of a named table those that only read it, unless more is allowed. */
+/** Without --what, everything possible; for a named table only what reads it, unless more is allowed. */
 function chooseRequests({ requests }: Subject, { kinds, created }: Plan) {
   const wanted = kinds ?? KINDS.filter((kind) => created === 'table' || kind !== 'create');
   return wanted.flatMap((kind) => {

@@ -8,9 +8,9 @@ import type { BenchRequest, Kind, Numbered, Plan } from './subjects.ts';
 
 interface Load extends Pick<Plan, 'clients' | 'seconds'> {
   readonly client: ApiClient;
-  /** Of one kind. */
+  /** Requests of one kind. */
   readonly request: Numbered<BenchRequest>;
-  /** When it is aborted, no further request is sent. */
+  /** Once aborted, no further requests are sent. */
   readonly stop: AbortSignal;
   readonly onProgress: (operations: number, seconds: number) => void;
 }
@@ -53,7 +53,7 @@ export class Measured {
     for (const each of ended) if (each.status === 'rejected') throw each.reason;
   }
 
-  /** The first request of a kind opens files and connections, and is not counted. */
+  /** The first request of a kind opens files and connections, so it is not counted. */
   async #warmUp(): Promise<void> {
     if (this.#load.stop.aborted) return;
     try {
@@ -110,7 +110,7 @@ export class Measured {
     }
   }
 
-  /** Waits as long as a busy server asks for, and returns those milliseconds. */
+  /** Waits as long as a busy server asks for, and returns that time in milliseconds. */
   async #recordError(error: ClientError): Promise<number> {
     this.errors += 1;
     this.firstError ??= `${error.status}: ${error.message}`;
@@ -120,12 +120,12 @@ export class Measured {
   }
 }
 
-/** Load can cause it; any other refusal would repeat forever. */
+/** Errors that load can cause; any other refusal would repeat forever. */
 function isTransient(error: unknown): error is ClientError {
   return error instanceof ClientError && (error.status >= 500 || error.status === 429 || error.status === 409);
 }
 
-/** To three digits: any number of requests needs the same memory. */
+/** Accurate to three digits, so that any number of requests needs the same memory. */
 export class Latencies {
   readonly #nanoseconds = createHistogram();
 
@@ -137,7 +137,7 @@ export class Latencies {
     this.#nanoseconds.record(Math.max(1, Math.round(milliseconds * 1e6)));
   }
 
-  /** Milliseconds within which this share of the requests was done; `undefined` when there was none. */
+  /** The time in milliseconds within which this share of the requests completed; `undefined` if there were none. */
   quantile(share: number): number | undefined {
     return this.count === 0 ? undefined : this.#nanoseconds.percentile(share * 100) / 1e6;
   }

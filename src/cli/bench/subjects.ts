@@ -25,27 +25,27 @@ export interface Plan {
   readonly limit: number;
   /** What is created, and dropped at the end. */
   readonly created: 'table' | 'branch' | undefined;
-  /** Unique name of what is created; its prefix shows where it came from, should a bench be killed. */
+  /** A unique name for what is created. Its prefix shows where it came from, in case a bench is killed. */
   readonly name: string;
 }
 
-/** One request, ready to be sent. */
+/** A request that is ready to be sent. */
 export interface BenchRequest extends Call {
   readonly address: string;
   readonly bytes: Uint8Array;
-  /** A table that is dropped again, outside the time that is measured. */
+  /** A table that is dropped again, outside the measured time. */
   readonly created?: TablePath;
 }
 
-/** By the number of the request; they are numbered over all clients. */
+/** By the number of the request, counted across all clients. */
 export type Numbered<Value> = (request: number) => Value;
 
-/** The table that is measured. */
+/** The measured table. */
 export interface Subject {
   readonly table: TablePath;
-  /** What kind of table this is, for people. */
+  /** The kind of table, for people. */
   readonly described: string;
-  /** Kinds that it does not support are `undefined`. */
+  /** Unsupported kinds are `undefined`. */
   readonly requests: Readonly<Record<Kind, Numbered<BenchRequest> | undefined>>;
 }
 
@@ -98,7 +98,7 @@ export async function namedSubject(session: Session, table: TablePath, plan: Pla
   const { limit, created } = plan;
   const filter = given.value('where');
   if (filter !== undefined) for (const field of ['filter', 'predicate']) sqlTexts.set(field, filter);
-  // Copies of its first rows are sure to fit the schema.
+  // Copies of its first rows always fit the schema.
   const copies = created === 'branch' ? await openQuery(client, table, { k: WRITE_ROWS }) : undefined;
   const contents = {
     table,
@@ -142,7 +142,7 @@ function findUpdate(session: Session, predicate: string | undefined): Contents['
 const PART_ROWS = 10_000;
 const DIMENSIONS = 128;
 
-/** Creates the sample table, in parts, to need little memory here. */
+/** Creates the sample table in parts, to need little memory here. */
 export async function sampleSubject(client: ApiClient, plan: Plan, stop: AbortSignal): Promise<Subject> {
   const { name, rows, limit } = plan;
   const table: TablePath = [name];
@@ -151,7 +151,7 @@ export async function sampleSubject(client: ApiClient, plan: Plan, stop: AbortSi
     await (first === 0 ? createTable : insertRows)(client, table, part);
   }
   const written = await sampleRows(rows, WRITE_ROWS);
-  // Jumps about: no request finds what the one before has just read.
+  // Jumps around, so that no request finds what the previous one has just read.
   const predicate = (request: number): string => `id = ${(request * 7919) % rows}`;
   const contents: Contents = {
     table,
@@ -179,7 +179,7 @@ async function sampleRows(first: number, count: number): Promise<Uint8Array> {
   ]);
 }
 
-/** Numbers from -1 to 1 that look random and depend on the row alone. */
+/** Pseudorandom numbers from -1 to 1 that depend only on the row. */
 function sampleVector(row: number): number[] {
   let state = (row * 2_654_435_761 + 1) >>> 0;
   return Array.from({ length: DIMENSIONS }, () => {

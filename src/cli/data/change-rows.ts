@@ -77,7 +77,7 @@ export function requireAssignments({ given, sqlTexts }: Session): Assignment[] {
   return assignments;
 }
 
-/** Which rows change. All of them only with --all. */
+/** Selects the rows to change. Changing all of them requires --all. */
 function requirePredicate({ given, sqlTexts }: Session): string | undefined {
   const where = given.value('where');
   if ((where === undefined) === !given.has('all')) {
@@ -91,12 +91,12 @@ const ROWS_SHOWN = 10;
 
 interface Change {
   readonly predicate: string | undefined;
-  /** The columns that the preview shows; the whole row when absent. */
+  /** The columns that the preview shows; the whole row if absent. */
   readonly updates?: readonly Assignment[];
   readonly verb: 'Update' | 'Delete';
 }
 
-/** With --preview, shows what would change and asks. Without a terminal and --yes, the preview is all. */
+/** With --preview, shows the changes and asks. Without a terminal and --yes, only shows the preview. */
 async function isApproved(session: TableSession, change: Change): Promise<boolean> {
   const { client, table, given, terminal, isJson, canvas } = session;
   if (!given.has('preview')) return true;
@@ -120,13 +120,13 @@ async function isApproved(session: TableSession, change: Change): Promise<boolea
   return confirm(session, `${change.verb} ${countOf(count, 'row')}?`);
 }
 
-/** What people know a row by; without it, the preview has row ids. */
+/** The column by which people know a row; without one, the preview has row ids. */
 async function findKeyColumn({ client, table, given }: TableSession): Promise<string | undefined> {
   const { schema } = await describeTable(client, table, readBranch(given));
   return schema?.fields.find(({ name }) => name === 'id')?.name;
 }
 
-/** Each column as it is and as it would be: like a projection, an update's expression sees the row before the update. */
+/** Each column before and after: like a projection, an update's expression sees the row before the update. */
 function toQuery({ sqlTexts }: Session, { predicate, updates }: Change, key: string | undefined): QueryTableBody {
   const aliases: Record<string, string> = key === undefined ? {} : { [key]: key };
   for (const [path, sql] of updates ?? []) {

@@ -37,7 +37,7 @@ export function drawPlan(root: PlanStep, { paint, width }: Canvas, hasDetails: b
   return `${[head, ...drawn].join('\n')}\n`;
 }
 
-/** The frame in which the analysis runs is not part of the query. */
+/** The wrapper steps of the analysis are not part of the query. */
 function withoutFrames(step: PlanStep): PlanStep {
   const [child, ...others] = step.children;
   return isFrameStep(step) && child !== undefined && others.length === 0 ? withoutFrames(child) : step;
@@ -63,15 +63,15 @@ function readText(step: PlanStep, isNarrow: boolean): string {
 }
 
 interface ComparisonView extends Canvas {
-  /** What the two queries are called, such as `as given` and `no-index`. */
+  /** The names of the two queries, such as `as given` and `no-index`. */
   readonly names: readonly [first: string, second: string];
-  /** Share of the rows of the second query that the first one found. */
+  /** The share of the second query's rows that the first one found. */
   readonly overlap: number | undefined;
 }
 
 const FRAMES = 2;
 
-/** The steps of both plans side by side, and below them the sums. */
+/** The steps of both plans side by side, with the sums below. */
 export function drawComparison(comparison: PlanComparison, view: ComparisonView): string {
   const queries = view.names.map((number) => ({ number }));
   const heads = ['step', ...queries, { number: 'rows' }, { number: 'rows' }];
@@ -97,7 +97,7 @@ export function drawComparison(comparison: PlanComparison, view: ComparisonView)
   return `${drawTable(heads, rows, view)}\n${sumTable}${overlapText(view)}`;
 }
 
-/** A step may be in one plan only. */
+/** A step may be in only one of the plans. */
 function cellOf(step: PlanStep | undefined, text: string): Cell {
   return step === undefined ? { faint: '–' } : text;
 }
@@ -134,13 +134,13 @@ export function drawFindings(findings: readonly Finding[], table: TablePath, { p
   return `${lines.join('\n')}\n`;
 }
 
-/** Below the plan of a search with an index; nothing when it was not measured. */
+/** Shown below the plan of a search with an index; empty if recall was not measured. */
 export function drawRecall(recall: number | undefined, { paint }: Canvas): string {
   if (recall === undefined) return '';
   return `${paint.bold(`Recall: ${formatShare(recall)}`)} ${paint.dim('of the rows of an exact search were found')}\n`;
 }
 
-/** A command where there is one, in one piece to be copied; else a sentence. */
+/** A command if there is one, on one line to be copied; otherwise a sentence. */
 function remedyLines(remedy: Remedy, table: string, width: number): readonly string[] {
   switch (remedy.kind) {
     case 'create-index': {

@@ -54,7 +54,7 @@ async function advise(session: TableSession, query: QueryTableBody, plan: PlanSt
 
 function describeAdvice({ table, canvas }: TableSession, plan: PlanStep, context: PlanContext) {
   const findings = findAdvice(plan, context);
-  // The step itself is in the plan already.
+  // The step itself is already in the plan.
   const named = findings.map(({ step, ...finding }) => ({ ...finding, step: step.operator }));
   return { named, text: drawFindings(findings, table, canvas) };
 }
@@ -63,10 +63,10 @@ function usesVectorIndex(plan: PlanStep): boolean {
   return findBelow(plan, 'ANNSubIndex') !== undefined;
 }
 
-/** An exact search of more rows takes too long for a figure beside. */
+/** Above this many rows, an exact search takes too long just for an extra figure. */
 const EXACT_ROWS_MAX = 1_000_000;
 
-/** The share of the rows of an exact search that the query finds. */
+/** The share of an exact search's rows that the query finds. */
 async function measureRecall(session: TableSession, { query, stats }: PlanContext): Promise<number | undefined> {
   if ((stats?.num_rows ?? Infinity) > EXACT_ROWS_MAX) return undefined;
   return findOverlap(session, query, { ...query, bypass_vector_index: true });
@@ -102,7 +102,7 @@ async function compare(session: TableSession, query: QueryTableBody, plan: PlanS
   return { reply: { first: plan, second, sums, overlap }, text };
 }
 
-/** The options of the command, some of them changed: `nprobes=20`, `no-index`. */
+/** The options of the command with changes such as `nprobes=20`, `no-index`. */
 function withChanges(given: Given, changes: readonly string[]): Given {
   const argv = changes.map((change) => `--${change.replace(/^-+/, '')}`);
   const other = readArguments(argv, QUERY_OPTIONS);
@@ -117,7 +117,7 @@ function withChanges(given: Given, changes: readonly string[]): Given {
 
 const OVERLAP_ROWS_MAX = 10_000;
 
-/** `undefined` for different branches: there, row ids mean different rows. */
+/** `undefined` for different branches, in which row ids mean different rows. */
 async function findOverlap({ client, table }: TableSession, first: QueryTableBody, second: QueryTableBody) {
   if (first.branch !== second.branch || (first.k ?? 0) > OVERLAP_ROWS_MAX) return undefined;
   const ids = async (query: QueryTableBody): Promise<readonly RowId[]> => {

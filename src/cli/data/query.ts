@@ -83,7 +83,7 @@ To read pages with --limit and --offset, end --order-by with a unique column.`,
     const query = await readQuery(session);
     const isLines = given.has('ndjson');
     if (isLines || session.isJson) {
-      // Passed on without parsing: no digit is lost, and no row is kept in memory.
+      // Passed on without parsing, so no digit is lost and no row is kept in memory.
       const reply = await openQuery(client, table, query, { accept: isLines ? NDJSON : 'application/json' });
       for await (const piece of client.bytes(reply)) await terminal.write(piece);
       if (!isLines) terminal.out('\n');
@@ -127,7 +127,7 @@ export async function readQuery(session: TableSession): Promise<QueryTableBody> 
   };
 }
 
-/** What --where and --select ask for. */
+/** The parts of the query that --where and --select set. */
 export function readChoice({ given, sqlTexts }: Session): Part {
   const filter = given.value('where');
   if (filter !== undefined) sqlTexts.set('filter', filter);
@@ -141,7 +141,7 @@ export function readChoice({ given, sqlTexts }: Session): Part {
   return { ...defined({ filter }), columns: { column_aliases: Object.fromEntries(aliases) } };
 }
 
-/** The SQL of `NAME=SQL` may contain commas; else commas separate names. */
+/** The SQL of `NAME=SQL` may contain commas; otherwise commas separate names. */
 function toColumns(text: string): readonly { readonly name: string; readonly sql?: string }[] {
   const alias = /^\s*([^=,()'"<>!]+?)\s*=(.+)$/s.exec(text);
   if (alias !== null) return [{ name: alias[1] ?? '', sql: alias[2] ?? '' }];
@@ -181,7 +181,7 @@ export function toNumbers(value: unknown): number[] | undefined {
   return isVector ? value : undefined;
 }
 
-/** The vector of the one row that a condition selects. */
+/** The vector of the single row that matches a condition. */
 async function readLike(session: TableSession, text: string, state: State): Promise<Part> {
   const { client, table, given, sqlTexts } = session;
   const column = given.value('vector-column') ?? (await findVectorColumn(session, state));
@@ -200,7 +200,7 @@ async function readLike(session: TableSession, text: string, state: State): Prom
   return { vector: { single_vector: vector }, vector_column: column };
 }
 
-/** A number alone is a row id, as in earlier releases. */
+/** A plain number is a row id, as in earlier releases. */
 function toCondition({ terminal, isJson }: TableSession, text: string): string {
   if (!/^\d{1,20}$/.test(text)) return text;
   const hint = `--like ${text} means the row with the row id ${text}, which changes when the table is compacted. Give a condition, such as --like 'id = ${text}'.`;
@@ -219,7 +219,7 @@ async function findVectorColumn({ client, table }: TableSession, state: State): 
   return only;
 }
 
-/** The columns of a table that a vector search can use, by their paths. */
+/** The paths of the columns that a vector search can use. */
 export async function listVectorColumns(client: ApiClient, table: TablePath, state: State): Promise<readonly string[]> {
   const { schema } = await describeTable(client, table, state);
   return listColumns(schema)

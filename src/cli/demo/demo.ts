@@ -88,7 +88,7 @@ async function showDemo({ url, key, isOpened, terminal }: Demo): Promise<void> {
   }
 }
 
-/** As the reader has to write it: npx sets this variable. */
+/** The command as the reader has to type it: npx sets this variable. */
 function programOf({ env }: Terminal): string {
   return env['npm_command'] === 'exec' ? 'npx tiltyard' : 'tiltyard';
 }
@@ -98,7 +98,7 @@ const OPENERS: Readonly<Record<string, readonly [string, ...string[]]>> = {
   win32: ['cmd', '/c', 'start', ''],
 };
 
-/** A machine without a browser shows the address and nothing else. */
+/** On a machine without a browser, the address is still printed. */
 function openPage(page: string): void {
   const [command, ...args] = OPENERS[process.platform] ?? ['xdg-open'];
   spawn(command, [...args, page], { stdio: 'ignore', detached: true })

@@ -2,7 +2,7 @@ import type { Pixels } from './png.ts';
 
 export type Colour = readonly [red: number, green: number, blue: number];
 
-/** How bright a point of the unit square is, from 0 to 1, given how dense and how far turned the pattern is. */
+/** The brightness of a point in the unit square, from 0 to 1, for a given density and rotation of the pattern. */
 type Pattern = (x: number, y: number, density: number, turn: number) => number;
 
 export const SIDE = 96;
@@ -31,7 +31,7 @@ export const PATTERNS: Readonly<Record<string, Pattern>> = {
   },
 };
 
-/** The colours go from the first, where the pattern is dark, to the last. */
+/** The colors range from the first, where the pattern is dark, to the last. */
 export interface Drawing {
   readonly pattern: Pattern;
   readonly colours: readonly Colour[];
@@ -60,7 +60,7 @@ function mix(colours: readonly Colour[], brightness: number): Colour {
 
 const BLACK: Colour = [0, 0, 0];
 
-/** From 0 to 1 and back once per unit. */
+/** From 0 to 1 and back, once per unit. */
 function wave(value: number): number {
   return 0.5 - 0.5 * Math.cos(2 * Math.PI * value);
 }

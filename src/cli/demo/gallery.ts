@@ -107,7 +107,7 @@ const DAY = 86_400_000;
 
 export const GALLERY: TablePath = ['demo', 'gallery'];
 
-/** Returns whether the table is new: what is there already stays as it is. */
+/** Returns whether the table is new; an existing one stays unchanged. */
 export async function loadDemo(client: ApiClient): Promise<boolean> {
   await createNamespace(client, ['demo'], { mode: 'exist_ok' });
   try {
@@ -124,12 +124,12 @@ export async function loadDemo(client: ApiClient): Promise<boolean> {
     const { job_id: job } = await startIndex(client, GALLERY, body);
     if (job !== undefined) await waitForJob(client, job);
   }
-  // A change to look at in the history of the table.
+  // A change to look at in the table's history.
   await updateRows(client, GALLERY, { updates: [['price', 'price * 0.5']], predicate: "palette = 'dusk'" });
   return true;
 }
 
-/** An Arrow stream of pictures with their titles, descriptions and vectors: the same bytes at every call. */
+/** An Arrow stream of pictures with their titles, descriptions and vectors; always the same bytes. */
 function galleryStream(): Uint8Array {
   const works = listWorks();
   const column = (name: string, type: string, valueOf: (work: Work, index: number) => unknown) => ({
@@ -176,7 +176,7 @@ function listWorks() {
   }));
 }
 
-/** From 0 to 1, evenly spread and without a pattern to the eye. */
+/** From 0 to 1, evenly spread without a visible pattern. */
 function spread(index: number, step: number): number {
   return ((index + 1) * step) % 1;
 }

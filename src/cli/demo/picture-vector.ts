@@ -4,10 +4,13 @@ const GRID = 3;
 const HUES = 12;
 const DIRECTIONS = 8;
 
-/** Length of a vector: mean colours of a grid, how frequent each hue is, how strong the edges of each direction are. */
+/**
+ * The length of a vector: mean colors of a grid, the frequency of each hue, the strength of the edges in each
+ * direction.
+ */
 export const VECTOR_LENGTH = GRID * GRID * 3 + HUES + DIRECTIONS;
 
-/** Pictures that look alike have vectors of a small distance. The length is 1. */
+/** Pictures that look alike have vectors with a small distance. The vectors have length 1. */
 export function toVector(pixels: Pixels): readonly number[] {
   return normalize([...meanColours(pixels), ...normalize(hues(pixels)), ...normalize(edges(pixels))]);
 }
@@ -25,7 +28,7 @@ function meanColours({ side, bytes }: Pixels): number[] {
   return sums.map((sum) => sum / scale / GRID);
 }
 
-/** Weighted by saturation: grey has no hue. */
+/** Weighted by saturation, because gray has no hue. */
 function hues({ bytes }: Pixels): number[] {
   const counts = Array.from({ length: HUES }, () => 0);
   for (let index = 0; index < bytes.length; index += 3) {

@@ -24,7 +24,7 @@ export function encodePng({ side, bytes }: Pixels): Uint8Array {
   ]);
 }
 
-/** Each row as its difference from the row above: smooth pictures become much smaller. */
+/** Stores each row as its difference from the row above, which makes smooth pictures much smaller. */
 function filterRows(width: number, bytes: Uint8Array): Uint8Array {
   const rows = bytes.length / width;
   const filtered = new Uint8Array(rows * (width + 1));

@@ -95,7 +95,7 @@ async function openFolder(folder: string, resume: boolean): Promise<Manifest | u
   return earlier;
 }
 
-/** Parents before children, in the order in which a restore creates them. */
+/** Parents before children, the order in which a restore creates them. */
 async function readNamespaces(client: ApiClient, parent: NamespacePath): Promise<readonly NamespaceEntry[]> {
   const found: NamespaceEntry[] = [];
   for await (const path of listNamespaces(client, parent)) {
@@ -112,7 +112,7 @@ interface Target {
   readonly signal: AbortSignal;
 }
 
-/** A table that cannot be read must not keep the others from being saved. */
+/** A table that cannot be read must not prevent the others from being saved. */
 async function trySave(
   client: ApiClient,
   path: TablePath,
@@ -122,7 +122,7 @@ async function trySave(
     return await saveTable(client, path, target);
   } catch (error) {
     target.signal.throwIfAborted();
-    // A reply breaks off when the server fails to read the next rows, or when the server itself is gone.
+    // A reply breaks off if the server fails to read the next rows, or has stopped.
     if (error instanceof ConnectionError) await client.text('/healthz');
     else if (!(error instanceof ClientError)) throw error;
     return { path, error: error instanceof ClientError ? error.detail : error.message };

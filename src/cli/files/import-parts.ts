@@ -11,9 +11,9 @@ import { withInput } from './local-files.ts';
 import type { InputFile } from './local-files.ts';
 
 export interface PartOptions extends ReadOptions {
-  /** Rows of a request at most. */
+  /** Maximum rows per request. */
   readonly partRows: number;
-  /** Types of the table by column; of the first file, where there is no table. */
+  /** The table's types by column; those of the first file if there is no table. */
   readonly tableTypes: ReadonlyMap<string, string>;
   /** Whether these were detected in the first file. */
   readonly areDetected?: boolean;
@@ -23,13 +23,13 @@ export interface PartOptions extends ReadOptions {
 export interface PlannedFile {
   readonly format: Format;
   readonly rowCount: number | undefined;
-  /** As far as they are known here: of Arrow that is passed on as it is, those of types that can be read here. */
+  /** As far as they are known: for Arrow that is passed on unchanged, only those with types that can be read here. */
   readonly columns: readonly Column[];
   readonly sourceColumns: readonly Column[];
   parts(): AsyncGenerator<Part>;
 }
 
-/** Below the server's chunk of 32 MiB: a part is one commit. */
+/** Below the server's chunk size of 32 MiB, so that a part is one commit. */
 const PART_BYTES = 24 * 1024 * 1024;
 const BATCH_ROWS = 16_384;
 
@@ -48,7 +48,7 @@ export async function withPlan<Value>(
   });
 }
 
-/** Hands the parts of a file to `send`. */
+/** Passes the parts of a file to `send`. */
 export async function eachPart(
   file: InputFile,
   options: PartOptions,
@@ -82,7 +82,7 @@ async function openWithTable(input: Input, options: PartOptions): Promise<Reader
   return columns === undefined ? reader : openReader(input, { ...options, columns });
 }
 
-/** Arrow whose columns and batches stay as they are needs no reading: the server takes more of it than can be read here. */
+/** Arrow with unchanged columns and batches is not parsed: the server supports more of it than this reader. */
 async function mayBePassedOn(input: Input, { format, columns = [], partRows }: PartOptions): Promise<boolean> {
   if (format !== 'arrow' || columns.length > 0 || partRows !== Number.MAX_SAFE_INTEGER) return false;
   return startsWithSchema(input);
@@ -97,7 +97,7 @@ function inFile({ kind, message, hint, cause }: ServiceError, file: InputFile): 
 }
 
 /**
- * Columns of text take the type of the table's column, and lists are vectors where the table has vectors, unless the
+ * Text columns take the type of the table's column, and lists become vectors where the table has vectors, unless the
  * caller chose another type.
  */
 function withTableTypes(

@@ -16,7 +16,7 @@ interface Import {
   readonly options: PartOptions;
 }
 
-/** What an import would do, by its first file, which decides the schema. */
+/** Shows what an import would do, based on its first file, which decides the schema. */
 export async function showPlan({ canvas }: Session, { table, mode, files, options }: Import): Promise<Result> {
   const [first] = files;
   if (first === undefined) throw new TypeError('an import without files');
@@ -43,7 +43,7 @@ function nameOf(source: string, name: string): string {
   return source === name ? name : `${source} → ${name}`;
 }
 
-/** Says which lists become vectors, and how to keep them. */
+/** Names the lists that become vectors, and how to keep them. */
 export function describeVectors({ columns, sourceColumns }: PlannedFile): string {
   const lists = new Set(sourceColumns.filter(({ type }) => type.startsWith('list<')).map(({ source }) => source));
   return columns

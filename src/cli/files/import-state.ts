@@ -7,21 +7,21 @@ import { UsageError } from '../command.ts';
 import { replaceFile } from './local-files.ts';
 import type { InputFile } from './local-files.ts';
 
-/** How far an import came, kept in a file beside its input for --resume. */
+/** The progress of an import, kept in a file next to its input for --resume. */
 export interface ImportState {
   readonly id: string;
-  /** Of the files and options that decide what is in each part. */
+  /** Of the files and options that determine the contents of each part. */
   readonly digest: string;
   /** Parts that the server has, and their rows. */
   readonly parts: number;
   readonly rows: number;
-  /** Of several parts: they wait at the server until the last one has arrived. */
+  /** For several parts, which wait on the server until the last one has arrived. */
   readonly uploadId?: string;
-  /** Version of the table before the rows are added; absent while it does not exist. */
+  /** The version of the table before the rows are added; absent if it does not exist. */
   readonly baseVersion?: number;
   /** Whether the import has created the table, without rows. */
   readonly isCreated?: boolean;
-  /** Present while the request that adds all rows is sent. */
+  /** Present while the request that adds all rows is being sent. */
   readonly pendingRows?: number;
   /** When that was first sent, in milliseconds since 1970. */
   readonly pendingSince?: number;

@@ -108,21 +108,21 @@ interface Target {
 }
 
 /**
- * Readers see none of the rows before all are there: one part is one request, several are an upload that is completed at the
- * end. What the server has is saved, so an interrupted import can resume.
+ * Readers see no rows before all have arrived: one part is one request; several are an upload that is completed at the
+ * end. What the server has is saved, so an interrupted import can be resumed.
  */
 class Sender {
   version: number | undefined;
   state: ImportState;
   readonly #target: Target;
   readonly #interrupt = new AbortController();
-  /** The last part that was read. Only the next one shows that an upload is needed. */
+  /** The last part that was read: only the next one shows that an upload is needed. */
   #held: Part | undefined;
-  /** Parts of this run, and those of them that the server already has. */
+  /** Parts of this run, and those that the server already had. */
   #seen = 0;
   #skipped = 0;
   #isPlanned = false;
-  /** Whether an attempt at the request that was sent last may have been applied, although it failed. */
+  /** Whether a failed attempt of the last request may have been applied. */
   #isInDoubt: boolean;
 
   constructor(target: Target, state: ImportState) {
@@ -131,9 +131,9 @@ class Sender {
     this.#isInDoubt = state.pendingRows !== undefined;
   }
 
-  /** Returns false when a signal ended it, and nothing was imported. */
+  /** Returns false if a signal ended it and nothing was imported. */
   async run(files: readonly InputFile[], options: PartOptions): Promise<boolean> {
-    // What may have been added cannot be cancelled.
+    // Rows that may have been added cannot be cancelled.
     const unlisten = this.#isInDoubt ? undefined : this.#target.onInterrupt?.(() => this.#interrupt.abort());
     try {
       await this.#sendFiles(files, options).catch(async (error: unknown) => {
@@ -143,7 +143,7 @@ class Sender {
         this.#target.onForgotten();
         await this.#sendFiles(files, options);
       });
-      // From here on, a signal would leave open whether the rows are added.
+      // From here on, after a signal it would be unknown whether the rows are added.
       unlisten?.();
       this.#interrupt.signal.throwIfAborted();
       await this.#commit();
@@ -176,7 +176,7 @@ class Sender {
         }
         return plan.columns;
       });
-      // Later files follow the first.
+      // Later files use the types of the first.
       if (types.size === 0) types = new Map(columns.map(({ name, type }) => [name, type]));
       bytesBefore += file.size;
     }
@@ -199,7 +199,7 @@ class Sender {
     const { signal } = this.#interrupt;
     const { id } = await this.#requireUpload(toEmpty);
     const isOverwrite = mode === 'overwrite' && this.state.isCreated !== true;
-    // A part that is sent again replaces the one of the same name.
+    // A part that is sent again replaces the one with the same name.
     const query = { upload_id: id, upload_part_id: String(this.#seen), mode: isOverwrite ? mode : 'append' };
     await this.#retry(async () => insertRows(client, table, bytes, { query, signal }));
     await this.#save({ parts: this.#seen, rows: this.state.rows + rows });
@@ -259,7 +259,7 @@ class Sender {
     await saveState(this.#target.path, this.state);
   }
 
-  /** The same error, which also says whether rows were added. */
+  /** The same error, extended by whether rows were added. */
   async #explain(error: unknown): Promise<unknown> {
     if (isUnsent(error) && !this.#isInDoubt) {
       const { pendingRows: _unsent, pendingSince: _never, ...state } = this.state;
@@ -288,11 +288,11 @@ class Sender {
     return new ServiceError(error.kind, `${error.message} ${outcome}`, { ...hintOf(error), cause: error.cause });
   }
 
-  /** Removes all that the server has of this import. */
+  /** Removes everything that the server has of this import. */
   async #cancel(): Promise<string> {
     const { client, table, path } = this.#target;
     const { uploadId, isCreated, baseVersion } = this.state;
-    // One that is not aborted expires.
+    // An upload that is not aborted expires.
     if (uploadId !== undefined) await abortUpload(client, { table, id: uploadId }).catch(() => undefined);
     const isLeft = isCreated === true && !(await dropUnchanged(client, table, baseVersion));
     await deleteState(path);
@@ -318,7 +318,7 @@ function hintOf({ hint }: ServiceError): { readonly hint?: string } {
   return hint === undefined ? {} : { hint };
 }
 
-/** Returns false when it was changed meanwhile, or the caller may not drop it. */
+/** Returns false if the table was changed meanwhile, or the caller may not drop it. */
 async function dropUnchanged(client: ApiClient, table: TablePath, baseVersion: number | undefined): Promise<boolean> {
   try {
     if ((await describeTable(client, table)).version !== baseVersion) return false;
@@ -329,10 +329,10 @@ async function dropUnchanged(client: ApiClient, table: TablePath, baseVersion: n
   }
 }
 
-/** Servers keep the results of keys for a day, unless they are configured otherwise. */
+/** Servers keep the results of keys for a day, unless configured otherwise. */
 const RESEND_MILLISECONDS_MAX = 12 * 3600 * 1000;
 
-/** The request that was sent last is sent again: while the server has its key, it is not applied twice. */
+/** Allows the last request to be sent again: while the server has its key, it is not applied twice. */
 async function requireResendable(client: ApiClient, table: TablePath, earlier: ImportState): Promise<ImportState> {
   const { pendingSince = 0, ...state } = earlier;
   if (state.pendingRows === undefined || Date.now() - pendingSince < RESEND_MILLISECONDS_MAX) return earlier;
@@ -342,7 +342,7 @@ async function requireResendable(client: ApiClient, table: TablePath, earlier: I
   );
 }
 
-/** `undefined` when there is no such table. */
+/** `undefined` if there is no such table. */
 async function findVersion(client: ApiClient, table: TablePath): Promise<number | undefined> {
   try {
     return (await describeTable(client, table)).version;

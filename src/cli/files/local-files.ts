@@ -15,7 +15,7 @@ export interface InputFile {
 const FILES_MAX = 100_000;
 const DEPTH_MAX = 16;
 
-/** The named files, and the files in named folders whose extension is known, in the order of their names. */
+/** The named files, and the files with known extensions in named folders, sorted by name. */
 export async function findFiles(paths: readonly string[]): Promise<readonly InputFile[]> {
   if (paths.includes('-')) throw new UsageError('Standard input cannot be imported: save it to a file first.');
   const found: InputFile[] = [];
@@ -79,8 +79,8 @@ export async function writeWhole(path: string, pieces: AsyncIterable<Uint8Array>
 const JOINED_BYTES = 1024 * 1024;
 
 /**
- * Few large writes. While one waits for the disk, `fetch` puts back what it has not passed on and copies all of it again for
- * each piece: with a write for every 14 KB, an export took 18 times as long.
+ * Makes few large writes. While a write waits for the disk, `fetch` puts back what it has not passed on, and copies all
+ * of it again for each piece: with a write for every 14 KB, an export took 18 times as long.
  */
 async function* joinPieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Uint8Array> {
   let joined: Uint8Array[] = [];
@@ -95,7 +95,7 @@ async function* joinPieces(pieces: AsyncIterable<Uint8Array>): AsyncGenerator<Ui
   yield Buffer.concat(joined);
 }
 
-/** Replaces a small file in one step: a crash leaves the old or the new one. */
+/** Replaces a small file atomically: a crash leaves the old or the new one. */
 export async function replaceFile(path: string, text: string): Promise<void> {
   await writeFile(`${path}.new`, text);
   await rename(`${path}.new`, path);

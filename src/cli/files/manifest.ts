@@ -11,7 +11,7 @@ import { UsageError, toJsonText } from '../command.ts';
 import { showPath } from '../session.ts';
 import { replaceFile } from './local-files.ts';
 
-/** What a backup holds, in `manifest.json` of its folder. */
+/** The contents of a backup, in `manifest.json` in its folder. */
 export interface Manifest {
   readonly format: 1;
   readonly made_by: string;
@@ -38,14 +38,14 @@ export interface TableEntry {
   readonly path: TablePath;
   readonly version: number;
   readonly rows: number;
-  /** An Arrow stream, below the folder. */
+  /** An Arrow stream, relative to the folder. */
   readonly file: string;
   readonly bytes: number;
   readonly sha256: string;
   readonly properties: Readonly<Record<string, string>>;
   readonly schema_metadata: Readonly<Record<string, string>>;
   readonly indexes: readonly IndexEntry[];
-  /** Tags and branches are for information: a restored table has one version. */
+  /** Tags and branches are for information only: a restored table has one version. */
   readonly tags: Readonly<Record<string, number>>;
   readonly branches?: readonly string[];
 }
@@ -56,7 +56,7 @@ export interface IndexEntry {
   readonly type: string;
   readonly distance_type?: string;
   readonly parameters?: IndexParameters;
-  /** What will differ when it is built again. */
+  /** What will differ when it is rebuilt. */
   readonly missing?: readonly string[];
 }
 
@@ -104,7 +104,7 @@ export function describeFailed({ path, error }: FailedTable): string {
 
 const SHOWN_MAX = 20;
 
-/** One sentence for each thing that a restore does not bring back as it was. */
+/** One sentence for each thing that a restore does not restore exactly. */
 export function listDifferences({ tables }: Manifest): readonly string[] {
   const all = tables.flatMap(differencesOf);
   if (all.length <= SHOWN_MAX) return all;
@@ -125,7 +125,7 @@ function differencesOf(entry: TableEntry): readonly string[] {
   ];
 }
 
-/** What an index was built with, as far as the server says, as a request to build it again. */
+/** The known parameters of an index, as a request to build it again. */
 type IndexParameters = Partial<CreateIndexBody>;
 
 type Details = Readonly<Record<string, unknown>>;
@@ -137,7 +137,7 @@ export function readDetails({ index_type: type, index_details: text }: IndexCont
   return { parameters, ...(missing.length === 0 ? {} : { missing }) };
 }
 
-/** Types whose `num_bits` can be chosen; that of others is fixed. */
+/** Types with a configurable `num_bits`; for others it is fixed. */
 const WITH_BITS = new Set(['IVF_PQ', 'IVF_RQ']);
 
 function vectorParameters(type: string, details: Details): IndexParameters {
@@ -152,15 +152,15 @@ function vectorParameters(type: string, details: Details): IndexParameters {
   };
 }
 
-/** Counts stand there as numbers or as text. */
+/** Counts are numbers or text. */
 function number(name: keyof CreateIndexBody, value: unknown): IndexParameters {
   return /^[1-9]\d{0,8}$/.test(String(value)) ? { [name]: Number(value) } : {};
 }
 
-/** Of columns of text; the server takes no other. */
+/** For text columns; the server accepts no other. */
 const DEFAULT_TOKENIZER = 'text';
 
-/** What the server does not say, or no longer accepts: a rebuilt index will differ in it. */
+/** Parameters that the server does not report, or no longer accepts: a rebuilt index will differ in them. */
 function missingParameters(type: string, details: Details): readonly string[] {
   return [
     ...(type.startsWith('IVF_') ? ['its number of partitions follows from the number of rows'] : []),

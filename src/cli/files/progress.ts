@@ -6,9 +6,9 @@ const DRAW_MILLISECONDS = 100;
 const LINE_MILLISECONDS = 10_000;
 const BAR_WIDTH = 24;
 
-/** Shows how far a long task is: a bar at a terminal, else a line now and then. */
+/** Shows the progress of a long task: a bar on a terminal, otherwise a line from time to time. */
 export class Progress {
-  /** Of the last stream that was counted. */
+  /** Of the last counted stream. */
   bytes = 0;
   readonly #terminal: Terminal;
   readonly #title: string;
@@ -22,7 +22,7 @@ export class Progress {
     this.#totalBytes = totalBytes;
   }
 
-  /** To the millisecond. */
+  /** With millisecond precision. */
   get seconds(): number {
     return (Date.now() - this.#startedAt) / 1000;
   }
@@ -46,12 +46,12 @@ export class Progress {
     }
   }
 
-  /** Replaces the bar while the rest has no measure. */
+  /** Replaces the bar while the remaining work cannot be measured. */
   note(words: string): void {
     this.#terminal.status?.(`${this.#title}  ${words}`);
   }
 
-  /** Until the server can go on. */
+  /** Shows a wait until the server can continue. */
   readonly wait = (seconds: number, reason: string): void => {
     const { status, err } = this.#terminal;
     const line = `${this.#title}  waiting ${formatSeconds(seconds)}: ${visibleText(reason)}`;

@@ -37,7 +37,7 @@ interface Retries {
   readonly signal?: AbortSignal;
 }
 
-/** Sends a request again, after the pause that the server asks for. */
+/** Retries a request after the pause that the server asks for. */
 export async function withRetries<Reply>(send: () => Promise<Reply>, { onWait, signal }: Retries): Promise<Reply> {
   for (let attempt = 1; ; attempt += 1) {
     try {
@@ -52,7 +52,7 @@ export async function withRetries<Reply>(send: () => Promise<Reply>, { onWait, s
   }
 }
 
-/** The types of the columns of a table, which its CSV and NDJSON files follow. */
+/** The types of the table's columns, which its CSV and NDJSON files follow. */
 export async function readTableTypes(client: ApiClient, table: TablePath): Promise<ReadonlyMap<string, string>> {
   const response = await openQuery(client, table, { k: 1 });
   const [{ readPlainSchema }, { formatType }] = await Promise.all([

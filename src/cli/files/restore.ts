@@ -98,12 +98,12 @@ async function ensureDatabase(client: ApiClient, name: string): Promise<void> {
   try {
     await client.json('/v1/database/create', { json: { name } });
   } catch (error) {
-    // It exists already, or the caller may not create databases: then the tables decide.
+    // It already exists, or the caller may not create databases: then the tables decide.
     if (!(error instanceof ClientError) || (error.status !== 409 && error.status !== 403)) throw error;
   }
 }
 
-/** Looks before anything is changed. */
+/** Checks before anything is changed. */
 async function withoutExisting(
   client: ApiClient,
   tables: readonly TableEntry[],
@@ -123,14 +123,14 @@ async function withoutExisting(
   return wanted;
 }
 
-/** A view that exists is refreshed from its source; nothing else may write to it. */
+/** An existing view is refreshed from its source; nothing else may write to it. */
 async function withoutViews(client: ApiClient, tables: readonly TableEntry[]): Promise<readonly TableEntry[]> {
   const existing = new Set<string>();
   for await (const { id } of listViews(client, [])) existing.add(showPath(id));
   return tables.filter((entry) => !isView(entry) || !existing.has(showPath(entry.path)));
 }
 
-/** Of the tables whose restore was interrupted, what they lack. */
+/** What the tables lack whose restore was interrupted. */
 async function findIncomplete(client: ApiClient, existing: readonly TableEntry[]): Promise<readonly TableEntry[]> {
   const found: TableEntry[] = [];
   for (const entry of await withoutViews(client, existing)) {

@@ -105,7 +105,7 @@ function refuseTableLast(names: readonly string[]): void {
   throw new UsageError(`${first} is a file. The table comes first: tiltyard upsert ${last} ${first}`);
 }
 
-/** Asks before rows are deleted, and with --preview always. */
+/** Asks before rows are deleted, and always with --preview. */
 async function isApproved(session: TableSession, files: readonly InputFile[], merge: Merge): Promise<boolean> {
   const { given, terminal, table, isJson } = session;
   if (!given.has('preview')) {
@@ -123,7 +123,7 @@ async function isApproved(session: TableSession, files: readonly InputFile[], me
   return false;
 }
 
-/** Merges into a branch, which is then deleted: the table itself stays as it is. */
+/** Merges into a branch, which is deleted afterwards, so that the table stays unchanged. */
 async function previewMerge(session: TableSession, files: readonly InputFile[], merge: Merge): Promise<Counts> {
   const { client, table, given, terminal } = session;
   const name = `tiltyard-preview-${randomUUID()}`;
@@ -153,7 +153,7 @@ interface MergeTarget extends Merge {
 async function mergeFiles(session: TableSession, files: readonly InputFile[], target: MergeTarget): Promise<Counts> {
   const { client, table, given } = session;
   const tableTypes = await readTableTypes(client, table);
-  // A missing column may be noticed at the end of a file only, when its rows are merged already.
+  // A missing column may only be noticed at the end of a file, when its rows are already merged.
   const options = { ...readFileOptions(given), tableTypes, mayLackColumns: true };
   const { on, deletes, progress, branch = readBranch(given).branch } = target;
   const query = { ...target.query, branch };
@@ -170,7 +170,7 @@ async function mergeFiles(session: TableSession, files: readonly InputFile[], ta
     };
   };
   const { eachPart } = await import('./import-parts.ts');
-  // Each part would delete the rows of the others.
+  // With several parts, each would delete the rows of the others.
   const kept: Part[] = [];
   let bytesBefore = 0;
   for (const file of files) {

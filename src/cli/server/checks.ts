@@ -30,7 +30,7 @@ export function bad(name: string, found: string, advice: string): Check {
   return { name, state: 'bad', found, advice };
 }
 
-/** Checks of this machine, which need no running server. */
+/** Checks of this machine that need no running server. */
 export async function checkMachine(config: Config): Promise<readonly Check[]> {
   const engine = checkEngine(config);
   const data = await checkFolder('data folder', config.data);
@@ -77,7 +77,7 @@ async function checkFolder(name: string, folder: string): Promise<Check> {
 
 const STORE_SECONDS = 10;
 
-/** As the server does at its start: with small objects that are removed again. */
+/** Like the server at its start: with small objects that are removed again. */
 async function checkStore(config: Config): Promise<Check> {
   const { root } = config.storage;
   const patience = { requestSeconds: STORE_SECONDS, requestAttemptsMax: 1 };

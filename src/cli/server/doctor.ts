@@ -49,7 +49,7 @@ async function runChecks(given: SplitArguments, terminal: Terminal): Promise<rea
   ];
 }
 
-/** Unless another is named, the server that these settings start, with the key in its data folder. */
+/** Unless another server is named, the one that these settings start, with the key in its data folder. */
 function locateServer(given: Given, terminal: Terminal, config: Config | undefined): FoundServer {
   if (config === undefined) return findServer(given, terminal);
   const env = { TILTYARD_DATA: config.data, ...terminal.env };

@@ -60,7 +60,7 @@ function drawTakeovers({ takeovers, nodes }: ListNodesReply, canvas: Canvas): st
   return `\n${drawTable(['taken over', 'database', 'table', 'from', 'by'], rows, canvas)}`;
 }
 
-/** A node that is no longer listed has only its id. */
+/** A node that is no longer listed is shown by its id. */
 function nameOf(id: string, nodes: readonly Node[]): string {
   return visibleText(nodes.find((node) => node.id === id)?.name ?? id);
 }

@@ -31,7 +31,7 @@ export async function runServer(config: Config, terminal: Terminal, onListening?
     import('../../telemetry/telemetry.ts'),
   ]);
   const telemetry = createTelemetry({ ...config.log, stream: openLogOutput(process.stderr), clock: Date.now });
-  // A banner that cannot be written must not end the server.
+  // Failing to write the banner must not end the server.
   process.stdout.on('error', () => {});
   return runSupervisor({
     config,

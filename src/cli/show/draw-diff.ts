@@ -4,7 +4,7 @@ import type { Canvas } from './draw-table.ts';
 import { valueText } from './draw-table.ts';
 import { countOf, cutText, visibleText } from './text.ts';
 
-/** Lines with `-` before and `+` after, as programmers know them. */
+/** Lines with `-` before and `+` after, as in source code diffs. */
 export function drawDiff(table: string, diff: TableDiff, { paint, width }: Canvas): string {
   const { from, to, rows, counts } = diff;
   const sum = counts.added + counts.removed + counts.changed;
@@ -51,14 +51,14 @@ function valueLines(column: string, before: JsonValue = null, after: JsonValue =
   return [`-   ${name}: ${exactText(before)}`, `+   ${name}: ${exactText(after)}${note}`];
 }
 
-/** Of lists, of which only the first items are shown. */
+/** Explains a difference in lists, of which only the first items are shown. */
 function differenceNote(before: readonly JsonValue[], after: readonly JsonValue[]): string {
   if (before.length !== after.length) return '';
   const count = before.filter((item, at) => exactText(item) !== exactText(after[at] ?? null)).length;
   return ` (${formatCount(count)} of ${countOf(before.length, 'value')})`;
 }
 
-/** Numbers with all their digits: two that differ must not look alike. */
+/** Numbers with all their digits: two different ones must not look the same. */
 function exactText(value: JsonValue): string {
   return typeof value === 'number' ? String(value) : quotedText(value);
 }

@@ -8,7 +8,7 @@ import { cutText, padText, textWidth, treeLines, visibleText } from './text.ts';
 
 const WIDTH_MAX = 40;
 
-/** The fields as a tree: name, type, whether they may be null, and metadata. */
+/** The fields as a tree: name, type, nullability, and metadata. */
 export function drawSchema({ fields }: SchemaJson, { paint, width }: Canvas): string {
   const lines = fields
     .flatMap((field) => treeLines(field, ({ type }) => childrenOf(type)))
@@ -27,7 +27,7 @@ export function drawSchema({ fields }: SchemaJson, { paint, width }: Canvas): st
 
 type FieldJson = SchemaJson['fields'][number];
 
-/** The item of a list of plain values is part of its type already. */
+/** The item of a list of plain values is already part of its type. */
 function childrenOf(type: TypeJson): readonly FieldJson[] {
   if (type.type === 'struct') return type.fields ?? [];
   const [item] = type.fields ?? [];
@@ -37,7 +37,7 @@ function childrenOf(type: TypeJson): readonly FieldJson[] {
 function typeText(type: TypeJson): string {
   const [item] = type.fields ?? [];
   if (type.type === 'struct' || item === undefined) {
-    // Lance writes a dash where a timestamp has no zone.
+    // Lance writes a dash if a timestamp has no zone.
     const name = type.type.replace(/:-$/, '');
     return type.length === undefined ? name : `${name}[${type.length}]`;
   }

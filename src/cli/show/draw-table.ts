@@ -2,25 +2,25 @@ import type { JsonRow, JsonValue } from '../../client/rows.ts';
 import type { Paint } from './text.ts';
 import { cutText, padText, textWidth, visibleText } from './text.ts';
 
-/** The title of a column; that of numbers, which are aligned right, in an object. */
+/** The title of a column; for right-aligned numbers, in an object. */
 type ColumnHead = string | { readonly number: string };
 
 function titleOf(head: ColumnHead): string {
   return typeof head === 'string' ? head : head.number;
 }
 
-/** A text, or one that is drawn fainter because it means that there is no value. */
+/** A text, or one that is drawn fainter because there is no value. */
 export type Cell = string | { readonly faint: string };
 
 export interface Canvas {
   readonly paint: Paint;
-  /** Columns of the terminal; infinite when the output is not a terminal. */
+  /** Columns of the terminal; infinite if the output is not a terminal. */
   readonly width: number;
 }
 
 const GAP = '  ';
 
-/** Columns that are too wide together are cut, the widest first. */
+/** If the columns are too wide together, the widest are cut first. */
 export function drawTable(heads: readonly ColumnHead[], rows: readonly (readonly Cell[])[], canvas: Canvas): string {
   const { paint } = canvas;
   const widths = fitWidths(naturalWidths(heads, rows), canvas.width);
@@ -40,7 +40,7 @@ export function drawTable(heads: readonly ColumnHead[], rows: readonly (readonly
   return `${paint.bold(titles.join(GAP).trimEnd())}\n${paint.dim(rule)}\n${lines.join('')}`;
 }
 
-/** The widths of the columns when nothing is cut. */
+/** The widths of the columns if nothing is cut. */
 function naturalWidths(heads: readonly ColumnHead[], rows: readonly (readonly Cell[])[]): readonly number[] {
   return heads.map((head, index) =>
     rows.reduce((width, cells) => Math.max(width, textWidth(plainText(cells[index] ?? ''))), textWidth(titleOf(head))),
@@ -49,14 +49,14 @@ function naturalWidths(heads: readonly ColumnHead[], rows: readonly (readonly Ce
 
 const WIDTH_MIN = 3;
 
-/** The greatest cap on all columns under which they fit side by side. */
+/** The largest cap on all columns with which they fit side by side. */
 function fitWidths(widths: readonly number[], widthMax: number): readonly number[] {
   const available = widthMax - GAP.length * (widths.length - 1);
   const total = (cap: number): number => widths.reduce((sum, width) => sum + Math.min(width, cap), 0);
   let cap = Math.max(WIDTH_MIN, ...widths);
   while (cap > WIDTH_MIN && total(cap) > available) cap -= 1;
   let remaining = Math.max(0, available - total(cap));
-  // Columns that were cut share what the cap leaves over.
+  // The cut columns share the remaining space.
   return widths.map((width) => {
     const more = Math.min(remaining, Math.max(0, width - cap), 1);
     remaining -= more;
@@ -70,17 +70,17 @@ function plainText(cell: Cell): string {
 
 export type Pair = readonly [name: string, value: string];
 
-/** Names and values below each other, the names in one column. */
+/** Names and values below each other, with the names in one column. */
 export function drawPairs(pairs: readonly Pair[], { paint, width }: Canvas): string {
   const first = Math.max(0, ...pairs.map(([name]) => textWidth(name)));
   const rest = Math.max(10, width - first - GAP.length);
   return pairs.map(([name, value]) => `${paint.dim(padText(name, first))}${GAP}${cutText(value, rest)}\n`).join('');
 }
 
-/** A column that is cut to less than this is of no use. */
+/** A column narrower than this is useless. */
 const READABLE_WIDTH = 8;
 
-/** As a table; where the columns would become too narrow, one block per row. */
+/** A table; if the columns would become too narrow, one block per row. */
 export function drawRows(rows: readonly JsonRow[], canvas: Canvas): string {
   const names = [...new Set(rows.flatMap((row) => Object.keys(row)))];
   if (names.length === 0) return '';
@@ -111,7 +111,7 @@ function drawBlocks(heads: readonly ColumnHead[], rows: readonly (readonly Cell[
     .join('');
 }
 
-/** Longer values are cut in tables; `--json` has all of them. */
+/** Longer values are cut in tables; `--json` shows them completely. */
 const CELL_WIDTH_MAX = 60;
 
 function toCell(value: JsonValue | undefined): Cell {
@@ -119,7 +119,7 @@ function toCell(value: JsonValue | undefined): Cell {
   return cutText(valueText(value), CELL_WIDTH_MAX);
 }
 
-/** Short enough to be read: numbers to seven digits, the first few items of a list. */
+/** Short enough to read: numbers with seven digits, the first few items of a list. */
 export function valueText(value: JsonValue): string {
   if (typeof value === 'string') return visibleText(value);
   if (typeof value === 'number') return formatNumber(value);
@@ -136,7 +136,7 @@ function formatNumber(value: number): string {
 
 const ITEMS_SHOWN = 3;
 
-/** `[0.5, 0.25, 0.125, … 768]`: the last number is how many there are. */
+/** `[0.5, 0.25, 0.125, … 768]`: the last number is the number of items. */
 function listText(items: readonly JsonValue[]): string {
   const isLong = items.length > ITEMS_SHOWN + 1;
   const shown = (isLong ? items.slice(0, ITEMS_SHOWN) : items).map((item) =>

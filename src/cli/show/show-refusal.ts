@@ -7,7 +7,7 @@ import type { Session } from '../session.ts';
 import type { Paint } from './text.ts';
 import { paintForErrors, textWidth, visibleText } from './text.ts';
 
-/** What was wrong, its position in a SQL text, then what would be right: `advice`, else the server's hint. */
+/** What was wrong, its position in an SQL text, then what would be right: `advice`, otherwise the server's hint. */
 export function showRefusal(
   error: ClientError | ConnectionError,
   { terminal, given, sqlTexts }: Pick<Session, 'terminal' | 'given' | 'sqlTexts'>,
@@ -24,7 +24,10 @@ export function showRefusal(
   return `${lines.join('\n')}\n`;
 }
 
-/** The server joins names with `$`. Quoted paths that were typed with slashes, and their parents, are shown with slashes. */
+/**
+ * The server joins names with `$`. Quoted paths that were typed with slashes, and their parents, are shown with
+ * slashes.
+ */
 function asTyped(message: string, { words }: Given): string {
   let text = message;
   for (const word of words.filter((each) => each.includes('/'))) {
@@ -37,7 +40,7 @@ function asTyped(message: string, { words }: Given): string {
   return text;
 }
 
-/** For programs, which read the error output as JSON when they asked for it. */
+/** For programs that requested JSON, and read it from the error output. */
 export function refusalToJson(error: ClientError | ConnectionError): object {
   if (error instanceof ConnectionError)
     return { error: { message: error.message, hint: error.hint, reason: error.code } };
@@ -53,7 +56,7 @@ export function exitCodeOf(error: ClientError | ConnectionError): number {
 
 const CHARACTERS_AROUND = 60;
 
-/** The SQL text, cut around the position when it is long, and a caret below. */
+/** The SQL text, cut around the position if it is long, with a caret below. */
 function markPosition(error: Error, sqlTexts: Session['sqlTexts'], paint: Paint): readonly string[] {
   const position = findSqlPosition(error.message);
   const text = position && sqlTexts.get(position.text);

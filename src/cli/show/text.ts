@@ -2,14 +2,14 @@ import { styleText } from 'node:util';
 import { formatCount } from '../../plans/format-figure.ts';
 import type { Terminal } from '../command.ts';
 
-/** Its tables take as long to load as the rest of the command line: only a command that draws loads them. */
+/** Its tables take as long to load as the rest of the CLI, so only commands that draw load them. */
 let measureText: ((text: string) => number) | undefined;
 
 export async function loadTextWidth(): Promise<void> {
   measureText ??= (await import('string-width')).default;
 }
 
-/** How many cells of a terminal it takes. Before `loadTextWidth`, one for each character. */
+/** How many terminal cells a text takes. Before `loadTextWidth`, one per character. */
 export function textWidth(text: string): number {
   if (/^[\u0020-\u007e]*$/.test(text)) return text.length;
   return measureText?.(text) ?? Array.from(text).length;
@@ -17,7 +17,7 @@ export function textWidth(text: string): number {
 
 let graphemes: Intl.Segmenter | undefined;
 
-/** Cut to a width, with an ellipsis in place of the rest. */
+/** Cuts a text to a width, ending with an ellipsis. */
 export function cutText(text: string, width: number): string {
   if (textWidth(text) <= width) return text;
   graphemes ??= new Intl.Segmenter(undefined, { granularity: 'grapheme' });
@@ -36,7 +36,7 @@ export function padText(text: string, width: number, align: 'left' | 'right' = '
   return align === 'left' ? text + padding : padding + text;
 }
 
-/** Lines of whole words, none wider than the width unless a single word is. */
+/** Lines of whole words, none wider than the width, except single words. */
 export function wrapText(text: string, width: number): readonly string[] {
   const lines: string[] = [];
   let line = '';
@@ -49,7 +49,9 @@ export function wrapText(text: string, width: number): readonly string[] {
   return [...lines, line];
 }
 
-/** Control characters could move the cursor or reverse the text: they are shown, never sent to a terminal. */
+/**
+ * Control characters could move the cursor or reverse the text, so they are shown as text, never sent to a terminal.
+ */
 export function visibleText(text: string): string {
   return text.replace(
     /[\p{Cc}\p{Cs}\p{Zl}\p{Zp}\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff]/gu,
@@ -62,11 +64,11 @@ const SHORT: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t'
 interface TreeLine<Node> {
   readonly node: Node;
   readonly prefix: string;
-  /** Drawn before further lines about the node. */
+  /** The prefix of further lines about the node. */
   readonly continuation: string;
 }
 
-/** A node and all nodes below it, in order, with the branches drawn before them. */
+/** A node and all nodes below it, in order, each with its branch prefix. */
 export function treeLines<Node>(
   node: Node,
   childrenOf: (node: Node) => readonly Node[],
@@ -92,10 +94,10 @@ export function formatMoment(milliseconds: number): string {
 
 type Style = 'bold' | 'dim' | 'red' | 'green' | 'yellow' | 'cyan';
 
-/** Styles of a terminal, or none at all. */
+/** Terminal styles, or none. */
 export type Paint = Readonly<Record<Style, (text: string) => string>>;
 
-/** For the output: colours only at a terminal, and if they are not turned off (https://no-color.org). */
+/** For the output: colors only on a terminal, unless disabled (https://no-color.org). */
 export function paintFor(terminal: Terminal): Paint {
   return toPaint(terminal, terminal.columns !== undefined);
 }
@@ -107,7 +109,7 @@ export function paintForErrors(terminal: Terminal): Paint {
 
 function toPaint({ env }: Terminal, isTerminal: boolean): Paint {
   const hasColours = isTerminal && (env['NO_COLOR'] ?? '') === '' && env['TERM'] !== 'dumb';
-  // Whether there are colours is decided here, from the terminal that was handed in, not by `styleText`.
+  // Decided here, for the given terminal, not by `styleText`.
   const style = (name: Style) => (text: string) =>
     hasColours && text !== '' ? styleText(name, text, { validateStream: false }) : text;
   return {

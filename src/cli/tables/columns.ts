@@ -171,8 +171,8 @@ function adviseOnType({ message }: ClientError): string | undefined {
 }
 
 /**
- * `T[N]` and `T[]` in the form that the server reads, also as an import writes them: `vector[N]`, `list<T>` and
- * `timestamp[us, UTC]`. The names of other types, and JSON, as they are.
+ * Converts `T[N]` and `T[]` to the form that the server reads, and the forms of an import: `vector[N]`, `list<T>` and
+ * `timestamp[us, UTC]`. Names of other types, and JSON, stay unchanged.
  */
 export function toDataType(text: string): unknown {
   const [, unit, zone] = /^timestamp\[(s|ms|us|ns)(?:, ?([^\]]+))?\]$/.exec(text) ?? [];

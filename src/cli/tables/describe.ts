@@ -28,7 +28,7 @@ export const describeCommand = defineTableCommand({
   },
 });
 
-/** Of an earlier version, only the number of rows. */
+/** For an earlier version, only the number of rows. */
 type Size = Pick<TableStatsReply, 'num_rows'> & Partial<TableStatsReply>;
 
 type Facts = Awaited<ReturnType<typeof readFacts>>;
@@ -40,7 +40,7 @@ async function readFacts(session: TableSession) {
   if (described.is_only_declared) return { described };
   const { version, ...branch } = state;
   const [size, indexes, versions, tags, branches, maintenance] = await Promise.all([
-    // The sizes of files are known for the latest version only.
+    // File sizes are known only for the latest version.
     version === undefined ? tableStats(client, table, branch) : countOnly(client, table, state),
     listIndexes(client, table, state),
     listVersions(client, table, { ...branch, limit: VERSIONS_SHOWN }),

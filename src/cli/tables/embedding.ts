@@ -46,7 +46,7 @@ export const embeddingCommand = defineTableCommand({
   },
 });
 
-/** All of them, because those of another model would be wrong. */
+/** Sets all entries, because those of another model would be wrong. */
 function readEntries(given: Given): Record<string, string | null> {
   const [model, source, prefix] = ['model', 'source', 'query-prefix'].map((name) => given.value(name));
   if ((model === undefined) !== given.has('remove')) throw new UsageError('Give --model NAME, or --remove.');
@@ -77,7 +77,7 @@ async function requireColumns({ client, table, given }: TableSession, column: st
   throw new UsageError(`${showPath(table)} has no column ${source}. It has ${names}.`);
 }
 
-/** The record outlives the settings of a server, so another model is no fault. */
+/** The record outlives a server's settings, so a different model is not an error. */
 async function explainOffer({ client }: TableSession, model: string): Promise<string | undefined> {
   const { models } = await describeEmbeddings(client);
   if (models.includes(model)) return undefined;

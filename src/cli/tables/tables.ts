@@ -132,7 +132,7 @@ function maintenanceText(name: string, result: object): string {
     return `${name} was not optimized: a concurrent write came first. Try again.\n`;
   const done: string[] = [];
   const [removed, added] = [figure('fragments_removed'), figure('fragments_added')];
-  // Fragments without deleted rows replace as many that have some.
+  // Fragments without deleted rows replace the same number of fragments that have some.
   if (removed > 0)
     done.push(`${countOf(removed, 'fragment')} ${removed === added ? 'rewritten' : `merged into ${added}`}`);
   if (figure('versions_removed') > 0) {

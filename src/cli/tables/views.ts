@@ -135,7 +135,7 @@ type Summary = Listed & Pick<DescribeViewReply, 'source_latest_version'>;
 
 const DESCRIBED_AT_ONCE = 8;
 
-/** With the latest version of each source. A view that was dropped in the meantime is left out. */
+/** Adds the latest version of each source. Omits views that were dropped meanwhile. */
 async function describeAll(client: ApiClient, listed: readonly Listed[]): Promise<readonly Summary[]> {
   const views: Summary[] = [];
   for (let first = 0; first < listed.length; first += DESCRIBED_AT_ONCE) {

@@ -50,7 +50,7 @@ function readNames(given: Given, option: string): string[] | undefined {
   return given.value(option)?.split(',');
 }
 
-/** A name is that of a tag, else of a branch. */
+/** A name is that of a tag, otherwise of a branch. */
 async function readState({ client, table }: TableSession, text: string): Promise<DiffedState> {
   if (/^\d{1,15}$/.test(text)) return { version: Number(text) };
   const [, branch, version] = /^(.+)@(\d{1,15})$/.exec(text) ?? [];

@@ -92,7 +92,7 @@ Indexes and columns that the earlier version does not have are removed; at a ter
   }),
 ];
 
-/** Indexes and columns that only the latest version has; empty when there are none. */
+/** Indexes and columns that only the latest version has; empty if there are none. */
 async function findLosses({ client, table, given }: TableSession, version: number): Promise<string> {
   const branch = readBranch(given);
   const [indexes, keptIndexes, latest, kept] = await Promise.all([
