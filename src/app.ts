@@ -22,11 +22,11 @@ import type { Readings } from './telemetry/metrics/metric-rows.ts';
 
 export type { Outside } from './app/parts.ts';
 
-/** A running service, without a port: connections are handed to it. */
+/** A running service without a port: it is given connections. */
 export type App = Awaited<ReturnType<typeof joinParts>>;
 
 export interface AppReady {
-  /** Only when it was created just now: it is shown once. */
+  /** Present only if it was just created: it is shown once. */
   readonly adminKey: string | undefined;
   readonly adopted: number;
   readonly swept: number;
@@ -34,7 +34,7 @@ export interface AppReady {
   readonly engine: EngineRelease;
 }
 
-/** Joins all parts. They are closed in reverse order, also when a later one fails to open. */
+/** Opens and connects all parts. They are closed in reverse order, even if a later one fails to open. */
 export async function startApp(config: Config, outside: Outside = {}): Promise<App> {
   const open = new OpenParts();
   try {
@@ -64,12 +64,12 @@ async function joinParts(parts: AppParts, open: OpenParts) {
   return {
     ready,
     accept: (socket: Socket): void => server.accept(socket),
-    /** A call through the engine; the watchdog of the supervisor waits for it. */
+    /** A call through the engine, for which the supervisor's watchdog waits. */
     async probe(): Promise<void> {
       writes.queues.requireMoving();
       await engine.probe();
     },
-    /** Lets running requests finish, for as long as the drain time allows, then closes everything. */
+    /** Lets running requests finish within the drain time, then closes everything. */
     async drain(): Promise<void> {
       parts.state.isDraining = true;
       parts.lock.markDraining();
@@ -90,7 +90,7 @@ function listRecoverySteps(parts: AppParts, recovered: { swept: number; adopted:
     async () => void (recovered.swept = await sweepUnfinished(parts)),
     async () => void (recovered.adopted = await adoptTables(parts)),
   ];
-  // Where several nodes serve, a table's pending writes are resolved by the node that takes it over.
+  // In a cluster, the node that takes a table over resolves its pending writes.
   if (leases !== undefined) return sweep;
   return [
     async () => {
@@ -132,16 +132,16 @@ async function openHttp(parts: AppParts): Promise<HttpServer> {
   return server;
 }
 
-/** Load balancers wait a few seconds for a probe; without a reply they would not learn the reason. */
+/** Load balancers wait a few seconds for a probe; without a reply they would not see the reason. */
 const CATALOG_SECONDS = 2;
 const NO_CATALOG = 'the catalog is unavailable';
 
 type ReadinessParts = Pick<AppParts, 'catalog' | 'lock' | 'membership' | 'state'>;
 
-/** Why requests should go to another node; `undefined` when this one can serve them. For `/readyz`. */
+/** Why requests should go to another node; `undefined` if this one can serve them. For `/readyz`. */
 function createReadiness({ catalog, lock, membership, state }: ReadinessParts): () => Promise<string | undefined> {
   let pinging: Promise<void> | undefined;
-  // Shared: probes that arrive while the catalog is silent must not add up.
+  // Shared, so that probes do not pile up while the catalog does not respond.
   const ping = async (): Promise<void> => {
     pinging ??= catalog.ping().finally(() => {
       pinging = undefined;

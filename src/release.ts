@@ -1,6 +1,6 @@
 import { readFileSync } from 'node:fs';
 
-/** The release of this package, as its description says. */
+/** The release of this package, from its package.json. */
 export function readRelease(): string {
   const text = readFileSync(new URL('../../package.json', import.meta.url), 'utf8');
   // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The file is our own.
@@ -9,12 +9,12 @@ export function readRelease(): string {
 }
 
 /**
- * Where the built parts lie. Only files that stand directly in `src` may say so: they are built into one folder beside the
- * others, whether file by file or joined into a few.
+ * Paths of built files. Only files directly in `src` may define them: they are built into one folder next to the others,
+ * whether file by file or bundled.
  */
 export const WORKER_FILE = new URL('worker.js', import.meta.url);
 
-/** Of the process that opens manifests of external writers on trial. */
+/** The program that opens manifests of external writers on trial. */
 export const TRIAL_FILE = new URL('trial.js', import.meta.url);
 
 export const CONSOLE_FILE = new URL('../console.json', import.meta.url);

@@ -8,13 +8,13 @@ import { findServer } from '../find-server.ts';
 import { readArguments } from '../options.ts';
 import { requireTable, showPath } from '../session.ts';
 
-/** A shell waits for this at every press of the tab key. */
+/** A shell waits this long when the tab key is pressed. */
 const ANSWER_SECONDS_MAX = 2;
 const NAMES_MAX = 500;
 /** Other names would need quotes. */
 const PLAIN_NAME = /^[\p{L}\p{N}_./:@+-]+$/u;
 
-/** The names that may follow the words of a command line. Empty when the server does not answer, or anything is wrong. */
+/** The names that may follow the words of a command line. Empty if the server does not respond, or on any error. */
 export async function completeNames(words: readonly string[], command: Command, terminal: Terminal): Promise<string[]> {
   try {
     const found: string[] = [];
@@ -53,7 +53,7 @@ async function* namespacesOf(client: ApiClient): AsyncGenerator<string> {
   for await (const namespace of listNamespaces(client)) yield showPath(namespace);
 }
 
-/** `TABLE COLUMN [options]` has two slots. A last slot with dots may be filled any number of times. */
+/** `TABLE COLUMN [options]` has two slots. A last slot with dots may be repeated. */
 function slotsOf({ usage }: Command): Readonly<Record<number, string>> & { readonly length: number } {
   const words = usage.split(' ');
   const end = words.indexOf(OPTIONS_SLOT);

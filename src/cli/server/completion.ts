@@ -4,7 +4,7 @@ import { EXIT, UsageError } from '../command.ts';
 const SHELLS = ['bash', 'zsh', 'fish'] as const;
 type Shell = (typeof SHELLS)[number];
 
-/** The word that the scripts put before the words of a command line. */
+/** The argument by which the scripts ask for names; the words of the command line follow it. */
 const NAMES = 'names';
 
 interface Commands {
@@ -46,7 +46,7 @@ Add one of these lines to the startup file of your shell:
 
 type Entry = readonly [words: string, next: ReadonlySet<string>];
 
-/** For every beginning of a command, such as `key` or `key create`, the words and options that may come next. */
+/** For every prefix of a command, such as `key` or `key create`, the words and options that may come next. */
 function toEntries(commands: readonly Command[]): readonly Entry[] {
   const entries = new Map<string, Set<string>>();
   const add = (words: readonly string[], next: string): void => {
@@ -67,8 +67,8 @@ function flagsOf({ usage, options }: Command): readonly string[] {
 }
 
 /**
- * Options are offered where one begins, names of the server behind a whole command, and files where neither is found.
- * In zsh, `compdef` is there once the completion system has been loaded.
+ * Offers options where one begins, names from the server after a complete command, and otherwise files. In zsh,
+ * `compdef` exists once the completion system has been loaded.
  */
 const SCRIPTS: Readonly<Record<Shell, (entries: readonly Entry[], commands: readonly Command[]) => string>> = {
   bash: (entries) => `${posixFunctions(entries, '"${COMP_WORDS[@]:1:COMP_CWORD-1}"')}
@@ -117,7 +117,7 @@ function wordsOf({ words }: Command): string {
   return words.join(' ');
 }
 
-/** Of bash and zsh, up to where the words before the cursor are known. */
+/** For bash and zsh, up to the point where the words before the cursor are known. */
 function posixFunctions(entries: readonly Entry[], typedWords: string): string {
   return `${posixList('words', entries, (next) => !isOption(next))}${posixList('options', entries, isOption)}_tiltyard() {
   local before="" word
