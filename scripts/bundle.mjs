@@ -1,4 +1,4 @@
-// Joins the service and its packages into a few files: loading them one by one takes a second at every start.
+// Bundles the service and its packages into a few files: loading them one by one takes a second at every start.
 import { readFileSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
 import { spreadObjects } from './spread-objects.mjs';
@@ -14,13 +14,13 @@ await build({
   format: 'esm',
   platform: 'node',
   target: ['node20.19'],
-  // Else a regular expression such as /\p{L}/u becomes a `new RegExp`, which is compiled whenever it is used.
+  // Otherwise a regular expression such as /\p{L}/u becomes a `new RegExp`, which is compiled whenever it is used.
   supported: { 'regexp-unicode-property-escapes': true },
   sourcemap: true,
-  // A smaller package. Nothing else is shortened: stack traces need the names, and oidc-provider those of its classes.
+  // For a smaller package. Nothing else is minified: stack traces need the names, and oidc-provider its class names.
   minifyWhitespace: true,
-  // Packages with native parts or WebAssembly find them beside their own files. They are dependencies in package.json, the
-  // rest is not.
+  // Packages with native parts or WebAssembly find them next to their own files. Only these are dependencies in
+  // package.json.
   external: ['libsql', 'parquet-wasm'],
   plugins: [
     { name: 'machine-id', setup: leaveOutMachineId },
@@ -34,7 +34,7 @@ await build({
   logLevel: 'warning',
 });
 
-/** A part of OpenTelemetry that nothing here uses, in fifteen files. */
+/** A part of OpenTelemetry that is not used here, in fifteen files. */
 function leaveOutMachineId(bundler) {
   bundler.onResolve({ filter: /\/getMachineId-/ }, () => ({ path: 'none', namespace: 'machine-id' }));
   bundler.onLoad({ filter: /.*/, namespace: 'machine-id' }, () => ({
@@ -42,7 +42,7 @@ function leaveOutMachineId(bundler) {
   }));
 }
 
-/** Fastify requires them for routes with schemas; the server has none. They are a tenth of what a start would parse. */
+/** Fastify loads these for routes with schemas, which the server does not have. They are a tenth of the bundle of the worker. */
 function leaveOutSchemaCompilers(bundler) {
   bundler.onResolve({ filter: /^@fastify\/(?:ajv|fast-json-stringify)-compiler$/ }, ({ path }) => ({
     path,
@@ -54,7 +54,9 @@ function leaveOutSchemaCompilers(bundler) {
   }));
 }
 
-/** oidc-provider warns of every Node but newer LTS releases. The tests run what is used of it on Node 20, too. */
+/**
+ * oidc-provider warns on every Node release other than the newest LTS. The tests also run the used parts on Node 20.
+ */
 function leaveOutRuntimeWarning(bundler) {
   bundler.onLoad({ filter: /oidc-provider[\\/]lib[\\/]index\.js$/ }, ({ path }) => {
     const source = readFileSync(path, 'utf8');

@@ -1,4 +1,4 @@
-// Every check but the tests: types, lint, format, lists in the docs, and which module imports which.
+// Runs every check except the tests: types, lint, format, generated lists in the docs, and the import rules.
 import { spawnSync } from 'node:child_process';
 
 const bin = (name) => `node_modules/.bin/${name}`;

@@ -1,6 +1,5 @@
-// Builds the web console and the API reference: a page each, their script in parts that load when a view needs them, and
-// a style sheet.
-//   --quick   compressed less, in a tenth of the time: for tests
+// Builds the web console and the API reference: one page each, their scripts in parts that load on demand, and a style
+// sheet.
 import { readFileSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename } from 'node:path';
 import { brotliCompressSync, constants } from 'node:zlib';
@@ -10,7 +9,7 @@ const OUT = 'build/console-parts';
 
 rmSync(OUT, { recursive: true, force: true });
 
-// The Parquet library fetches its WebAssembly by a name; the server has it from the package itself.
+// The Parquet library fetches its WebAssembly by name; the server serves it from the package.
 function nameWebAssembly(bundler) {
   bundler.onLoad({ filter: /parquet-wasm[\\/]esm[\\/]parquet_wasm\.js$/ }, ({ path }) => {
     return { contents: readFileSync(path, 'utf8').replace("'parquet_wasm_bg.wasm'", "'parquet.wasm'"), loader: 'js' };
@@ -56,7 +55,7 @@ for (const [page, script, style] of [
   files[page] = Buffer.from(text.replace('{{script}}', outputOf(script)).replace('{{style}}', outputOf(style)));
 }
 
-// Compressed once, here, rather than at every start of the server, and in one file, which is read once.
+// Compressed once, here, instead of at every start of the server, and in one file, which is read once.
 const quality = process.argv.includes('--quick') ? 5 : constants.BROTLI_MAX_QUALITY;
 const params = { [constants.BROTLI_PARAM_QUALITY]: quality };
 const compressed = Object.entries(files).map(([name, bytes]) => [

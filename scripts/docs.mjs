@@ -1,4 +1,4 @@
-// Writes the lists of the docs from the code, between their markers; with --check only says whether they are true.
+// Writes the generated lists of the docs between their markers; with --check only reports whether they are up to date.
 import { readFileSync, writeFileSync } from 'node:fs';
 import { COMMAND_GROUPS } from '../build/src/cli/commands.js';
 import { settingsReference } from '../build/src/config/config.js';
@@ -22,7 +22,7 @@ function stateOf({ method, path, difference }) {
   return [code(own.id), difference === undefined ? 'as specified' : `as specified, except: ${difference}`];
 }
 
-/** The same for every command that calls a server: shown once. */
+/** Shown once, because it is the same for every command that calls a server. */
 const connectionOptions = /\n\n(Connection options:\n(?: {2}.*\n)+)/;
 const [, connectionHelp] = COMMAND_GROUPS.flatMap(({ commands }) => commands)
   .map(({ help }) => connectionOptions.exec(help))

@@ -1,5 +1,5 @@
-// Installs Debian's Chromium without a user interface, which the browser tests drive, where it is missing and can be
-// installed. It takes a fifth less processor time than the one with an interface, which does where there is no other.
+// Installs Debian's headless Chromium for the browser tests, if it is missing and can be installed. It needs a fifth
+// less CPU time than the one with a user interface, which is used otherwise.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 

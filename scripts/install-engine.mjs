@@ -22,9 +22,9 @@ const ROOT = fileURLToPath(new URL('..', import.meta.url));
 const MODULES = join(ROOT, 'node_modules');
 const FALLBACK_SOURCE = join(ROOT, 'scripts/fallback-engine');
 const FALLBACK = join(ROOT, 'build/fallback-engine');
-/** Code in build/ finds packages here first, whether it imports or requires them, in every process and test. */
+/** Code in build/ looks for packages here first, with both import and require, in every process and test. */
 const SWITCH = join(ROOT, 'build/node_modules');
-/** A binary has 200 MB. */
+/** A binary is 200 MB. */
 const NPM_SECONDS_MAX = 900;
 
 const main = { modules: MODULES, release: readJson(join(ROOT, 'package.json')).devDependencies[ENGINE] };
@@ -65,13 +65,13 @@ function useMain() {
 function useFallback(why) {
   if (!loads(fallback) && !(fetchFallback() && loads(fallback))) return false;
   rmSync(SWITCH, { recursive: true, force: true });
-  // A junction is what Windows lets everyone make; elsewhere the kind is ignored.
+  // A junction needs no special rights on Windows; elsewhere the type is ignored.
   symlinkSync(process.platform === 'win32' ? fallback.modules : 'fallback-engine/node_modules', SWITCH, 'junction');
   console.log(`Storage engine: ${fallback.release} is used, ${why}.`);
   return true;
 }
 
-/** In a separate process: a binary for another processor ends the one that loads it. */
+/** In a separate process: a binary for another CPU crashes the process that loads it. */
 function loads({ modules, release }) {
   const folder = join(modules, ENGINE);
   if (findVersion(folder) !== release || !binaryFits(modules, release)) return false;
@@ -85,7 +85,7 @@ function binaryFits(modules, release) {
   return name !== undefined && findVersion(join(modules, name)) === release;
 }
 
-/** In place only when complete: the folder of a package is moved, not filled. */
+/** Installed only when complete: the package's folder is moved, not filled. */
 function fetchBinary() {
   const name = platformPackage(MODULES);
   if (name === undefined) return false;
@@ -102,7 +102,7 @@ function fetchBinary() {
   }
 }
 
-/** With a separate lock file: the same bytes everywhere. */
+/** With a separate lock file, so that the bytes are the same everywhere. */
 function fetchFallback() {
   mkdirSync(dirname(FALLBACK), { recursive: true });
   const folder = mkdtempSync(`${FALLBACK}-`);
@@ -117,7 +117,7 @@ function fetchFallback() {
   }
 }
 
-/** As the engine lists them: `@lancedb/lancedb-linux-x64-gnu`. Undefined where there is none for this platform. */
+/** As listed by the engine: `@lancedb/lancedb-linux-x64-gnu`. Undefined if there is none for this platform. */
 function platformPackage(modules) {
   const names = Object.keys(readJson(join(modules, ENGINE, 'package.json'))?.optionalDependencies ?? {});
   return names.find((name) => name === `${ENGINE}-${platformName()}`);
@@ -134,7 +134,7 @@ function isMusl() {
   return process.platform === 'linux' && process.report.getReport().header.glibcVersionRuntime === undefined;
 }
 
-/** The npm that runs this script, if one does. Its output would only repeat in many lines that a package is missing. */
+/** The npm that runs this script, if any. Its output would only repeat at length that a package is missing. */
 function npm(folder, ...args) {
   const running = process.env.npm_execpath ?? '';
   const isNpm = basename(running).startsWith('npm');
@@ -150,7 +150,7 @@ function findVersion(folder) {
   return readJson(join(folder, 'package.json'))?.version;
 }
 
-/** Undefined where there is no such file. */
+/** Undefined if there is no such file. */
 function readJson(file) {
   return existsSync(file) ? JSON.parse(readFileSync(file, 'utf8')) : undefined;
 }

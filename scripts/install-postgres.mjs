@@ -1,4 +1,4 @@
-// Installs Debian's PostgreSQL, which tests of the catalog start for themselves, where it is missing and can be installed.
+// Installs Debian's PostgreSQL, which tests of the catalog start, if it is missing and can be installed.
 import { spawnSync } from 'node:child_process';
 import { existsSync } from 'node:fs';
 import { findPostgres } from '../build/test/support/postgres.js';

@@ -1,4 +1,4 @@
-// Builds the documentation site out of docs/ and the pages beside it: node scripts/site.mjs [--out DIR]
+// Builds the documentation site from docs/ and the other pages: node scripts/site.mjs [--out DIR]
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { basename, dirname, join, resolve } from 'node:path';
 import { fileURLToPath } from 'node:url';

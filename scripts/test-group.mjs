@@ -1,21 +1,21 @@
-// A process of a test run. To be loaded before `node:test` is.
+// One process of a test run. Must be loaded before `node:test`.
 import asyncHooks from 'node:async_hooks';
 import { readFileSync, readdirSync, renameSync, unlinkSync } from 'node:fs';
 import { join, relative } from 'node:path';
 import { pathToFileURL } from 'node:url';
 
-/** Several times what the longest file takes on a slow machine. */
+/** Several times as long as the longest file takes on a slow machine. */
 const FILE_MILLISECONDS_MAX = 900_000;
 const END_MILLISECONDS_MAX = 60_000;
 const RUNNING = 'running-';
 
-// The test runner follows every promise to the test that it belongs to, which takes a tenth of the time of these tests. It
-// needs that only while files are loaded, to see which suite they belong to. Later it would name the test of an error that
-// nothing catches; without it, the process fails with the message of the error.
+// The test runner tracks which test every promise belongs to, which takes a tenth of the time of these tests. It only
+// needs that while files are loaded, to assign tests to suites. Afterwards it would name the test of an uncaught error;
+// without it, the process fails with the error's message.
 const { createHook } = asyncHooks;
 const hooks = [];
 asyncHooks.createHook = (callbacks) => {
-  // Nothing has to be forgotten of what it learns until then.
+  // What it has learned until then need not be forgotten.
   const hook = createHook({ ...callbacks, destroy: undefined });
   hooks.push(hook);
   return hook;
@@ -23,7 +23,7 @@ asyncHooks.createHook = (callbacks) => {
 const { describe } = await import('node:test');
 asyncHooks.createHook = createHook;
 
-/** The next entry of a queue, as one that is running: only one of the processes that want it can rename it. */
+/** Takes the next entry of a queue and marks it as running: only one of the competing processes can rename it. */
 function takeEntry(queue) {
   for (const name of readdirSync(queue).toSorted()) {
     const running = join(queue, `${RUNNING}${name}`);
@@ -47,9 +47,12 @@ async function runFile(file) {
   );
 }
 
-/** Runs the files of the queues, each as a suite. A queue is a folder that other processes take from too; what is left in it has not ended. */
+/**
+ * Runs the files of the queues, each as a suite. A queue is a folder that several processes take entries from; entries
+ * that are left in it have not ended.
+ */
 export async function runQueues(queues) {
-  // Not by an option of Node, which the servers that tests start would inherit: their maps take long to read.
+  // Not a Node option, which the servers that tests start would inherit: their source maps take long to read.
   process.setSourceMapsEnabled(true);
   const { shareBetweenFiles } = await import('../build/test/support/shared.js');
   const closeShared = shareBetweenFiles();

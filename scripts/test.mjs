@@ -1,4 +1,4 @@
-// Compiles everything and runs the tests: all of them, or the files whose path contains one of the arguments.
+// Compiles everything and runs the tests: all, or the files whose path contains one of the arguments.
 // TILTYARD_ENGINE=fallback runs them on the fallback engine.
 import { spawn } from 'node:child_process';
 import { once } from 'node:events';
@@ -9,13 +9,13 @@ import { run } from 'node:test';
 import { spec, tap } from 'node:test/reporters';
 import { inspect } from 'node:util';
 
-/** Many tests wait for a server, a disk or a browser: others use the processors meanwhile. */
+/** Many tests wait for a server, a disk or a browser, while others can use the CPUs. */
 const CONCURRENCY = 2 * Math.max(2, availableParallelism()) + 1;
-/** Processes that begin with the tests of the browser. */
+/** Processes that begin with the browser tests. */
 const BROWSERS = 2;
-/** More than all tests take on a slow machine: for a process that is stuck in native code, where no other limit reaches it. */
+/** More than all tests take on a slow machine: for a process stuck in native code, where no other limit applies. */
 const PROCESS_SECONDS_MAX = 1800;
-/** What the slowest files take on two cores, as their durations in the output say. */
+/** Durations of the slowest files on two cores, as printed by a run. */
 const SLOW_SECONDS = JSON.parse(readFileSync('scripts/slow-tests.json', 'utf8'));
 const OTHER_SECONDS = 1;
 const GROUPS = resolve('build/test-groups');
@@ -35,7 +35,7 @@ function findFiles(wanted) {
     .toSorted();
 }
 
-/** Files that processes take from: `variables` are those of the processes. */
+/** Queues of files; `variables` are those of the processes that take from them. */
 function toQueues(files) {
   const isOfBrowser = (file) => file.includes('/browser/');
   const rest = files.filter((file) => !isOfBrowser(file));
@@ -52,39 +52,39 @@ function secondsOf(file) {
   return SLOW_SECONDS[relative('build/test', file)] ?? OTHER_SECONDS;
 }
 
-/** The tests of the catalog that open one run a second time, on PostgreSQL. */
+/** Tests that open a catalog run a second time, on PostgreSQL. */
 function findOnPostgres(files) {
   if (findPostgres() === undefined) return [];
   return files.filter((file) => /\/catalog\/(?:access|journal|namespaces|nodes|tables|catalog|databases)/.test(file));
 }
 
-/** The tests of the LanceDB client run a second time, against three nodes; those that write past the service do not. */
+/** Tests of the LanceDB client run a second time, against three nodes, except those that write past the service. */
 function findOnNodes(files) {
-  // The fallback engine refuses object stores.
+  // The fallback engine does not support object stores.
   if (isFallback || findPostgres() === undefined) return [];
   return files.filter((file) => file.includes('/clients/') && !file.includes('namespace-rest'));
 }
 
-/** The tests of computed columns and views run a second time, with tables on an emulated object store. */
+/** Tests of computed columns and views run a second time, with tables on an emulated object store. */
 function findOnStore(files) {
   if (isFallback) return [];
-  // Those that kill a server start it on a local folder.
+  // Tests that kill a server start it on a local folder.
   return files.filter((file) => file.includes('/contract/computed/') && !file.includes('-killed'));
 }
 
-/** Writes the queues, and the programs that run them. */
+/** Writes the queues, and the programs that run their files. */
 function writeGroups(queues) {
   rmSync(GROUPS, { recursive: true, force: true });
   for (const { name, files } of queues) {
     mkdirSync(`${GROUPS}/${name}`, { recursive: true });
-    // What takes longest starts first: at the end all processors are busy.
+    // The slowest files start first, so that all CPUs are busy until the end.
     const sorted = files.toSorted((one, other) => secondsOf(other) - secondsOf(one));
     for (const [index, file] of sorted.entries())
       writeFileSync(`${GROUPS}/${name}/${String(index).padStart(4, '0')}`, file);
   }
   const separate = queues.filter(({ variables }) => Object.keys(variables).length > 0);
   const groups = separate.map(({ name, variables }) => ({ name, queues: [name], variables }));
-  // A process that has run out of its own files helps with the others.
+  // A process without files of its own left helps with the others.
   for (let index = 1; index <= BROWSERS; index += 1)
     groups.push({ name: `browser-${index}`, queues: ['browser', 'rest'], variables: {} });
   for (let index = 1; index <= CONCURRENCY; index += 1)
@@ -106,7 +106,10 @@ function toProgram({ name, queues, variables }) {
   return program;
 }
 
-/** Node reads extra certificates at every start, for longer than the start takes; of what tests start, only npm needs them. */
+/**
+ * Node reads extra certificates at every start, which takes longer than the start itself; of the programs that tests
+ * start, only npm needs them.
+ */
 function keepCertificatesForNpm() {
   const { NODE_EXTRA_CA_CERTS: certificates } = process.env;
   if (certificates === undefined) return;
@@ -114,7 +117,7 @@ function keepCertificatesForNpm() {
   delete process.env.NODE_EXTRA_CA_CERTS;
 }
 
-/** The failed tests, each in a few lines. */
+/** Runs the programs, and returns the failed tests in a few lines each. */
 async function runPrograms(programs) {
   const events = run({ files: programs, concurrency: CONCURRENCY, timeout: PROCESS_SECONDS_MAX * 1000 });
   const failures = [];
@@ -133,7 +136,7 @@ function describeFailure(name, file, cause) {
   return [`# failed: ${source} ${name}`, ...lines.map((line) => `#   ${line}`)].join('\n');
 }
 
-/** Files whose process ended before them. */
+/** Files whose process ended before they did. */
 function findUnended(queues) {
   return queues.flatMap(({ name }) =>
     readdirSync(`${GROUPS}/${name}`).map((entry) => {
@@ -146,7 +149,7 @@ function findUnended(queues) {
 const { TILTYARD_ENGINE: engine = 'main' } = process.env;
 if (engine !== 'main' && engine !== 'fallback') throw new Error('TILTYARD_ENGINE must be main or fallback');
 const isFallback = engine === 'fallback';
-// The server would take it for a setting.
+// The server would treat it as a setting.
 delete process.env.TILTYARD_ENGINE;
 const wanted = process.argv.slice(2);
 const files = findFiles(wanted);
@@ -154,7 +157,7 @@ if (files.length === 0) throw new Error(`No test file has a path that contains $
 const needs = (pattern, script) => files.some((file) => pattern.test(file)) && start(script);
 await start('scripts/install-engine.mjs', isFallback ? '--fallback' : '--keep');
 await Promise.all([
-  // Types are checked by `npm run check`, which takes several times as long.
+  // `npm run check` checks the types, which takes several times as long.
   start('node_modules/typescript/bin/tsc', '--noCheck'),
   start('scripts/bundle.mjs'),
   start('scripts/console.mjs', '--quick'),
@@ -165,7 +168,7 @@ const { findPostgres } = await import('../build/test/support/postgres.js');
 const queues = toQueues(files);
 keepCertificatesForNpm();
 const failures = await runPrograms(writeGroups(queues));
-// Repeated below the counts, where a reader looks first.
+// Repeated after the counts, where readers look first.
 for (const line of [...failures, ...findUnended(queues)]) console.log(line);
 process.exitCode = failures.length + findUnended(queues).length > 0 ? 1 : 0;
 if (isFallback) await start('scripts/install-engine.mjs', '--keep');

@@ -1,4 +1,4 @@
-// A light colouring of code: words, texts, numbers and comments. What no rule knows stays as it is.
+// Simple syntax highlighting: keywords, strings, numbers and comments. Everything else stays plain.
 
 const COMMON = {
   slashComment: ['comment', /\/\/[^\n]*|\/\*[\s\S]*?\*\//y],

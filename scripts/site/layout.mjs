@@ -54,7 +54,7 @@ ${isWide(page) ? '' : renderContents(page.headings)}
 `;
 }
 
-/** Tables of many columns take the room of the contents. */
+/** Wide tables take the space of the table of contents. */
 function isWide({ html }) {
   return html.includes(' data-wide ');
 }

@@ -3,16 +3,16 @@ import { dirname, join, relative } from 'node:path/posix';
 import { Marked } from 'marked';
 import { escapeHtml, highlight } from './highlight.mjs';
 
-/** Rows of a table from which on it gets a box that filters it, and addresses for its rows. */
+/** Tables with at least this many rows get a filter box, and anchors for their rows. */
 const LONG_TABLE_ROWS = 15;
 
-/** Columns from which on a table needs the whole width. */
+/** Tables with at least this many columns need the full width. */
 const WIDE_TABLE_COLUMNS = 5;
 
-/** Of the frame around the text, see layout.mjs. */
+/** Ids of the page layout, see layout.mjs. */
 const TAKEN_IDS = ['content', 'menu', 'search', 'results', 'search-state'];
 
-/** A page as HTML, with its headings, the parts that can be searched, and the files of the repository it links to. */
+/** A page as HTML, with its headings, its searchable parts, and the repository files that it links to. */
 export function renderMarkdown(page, pages, root) {
   const state = {
     page,
@@ -114,7 +114,7 @@ function renderTable({ header, rows }, state, inline) {
   return isLong ? `<div class="long-table">${table}</div>\n` : table;
 }
 
-/** Drawings are put into the page, so that they take its colours; photographs of a screen are files beside it. */
+/** Drawings are inlined, so that they use the page's colors; screenshots are separate files. */
 function renderPicture({ href, text, title }, state) {
   const file = join(dirname(state.page.source), href);
   const picture = file.endsWith('.svg') ? drawing(file, text, state) : photograph(file, text, state);
@@ -162,7 +162,7 @@ function plainText(markdown) {
     .trim();
 }
 
-/** As on the common code hosts, so that links work there, too. */
+/** As on common code hosts, so that links work there too. */
 function uniqueSlug({ slugs }, text) {
   const slug =
     text
@@ -178,7 +178,7 @@ function uniqueSlug({ slugs }, text) {
   return slugs.has(numbered) ? uniqueSlug({ slugs }, slug) : uniqueSlug({ slugs }, numbered);
 }
 
-/** Long names may break after their dots, slashes and underscores. */
+/** Allows long names to break after dots, slashes and underscores. */
 function withBreaks(html) {
   return html.length < 16 ? html : html.replaceAll(/([./_])(?=\w)/g, '$1<wbr>');
 }

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 
-/** Groups in the order of the menu. Pages that are not there yet are left out; unlisted pages come last. */
+/** Groups in menu order. Missing pages are omitted; unlisted pages come last. */
 const GROUPS = [
   {
     title: 'Start',
@@ -65,7 +65,7 @@ const GROUPS = [
   { title: 'Project', pages: ['CHANGELOG.md', 'CONTRIBUTING.md'] },
 ];
 
-/** Shorter than the headings of their pages. */
+/** Shorter than the headings of the pages. */
 const NAMES = {
   'docs/index.md': 'Overview',
   'docs/guides/lancedb-users.md': 'For LanceDB users',
@@ -73,7 +73,7 @@ const NAMES = {
   'docs/guides/access.md': 'Access',
 };
 
-/** The README is the front of the repository; on the site its part is the start page's. */
+/** The README introduces the repository; on the site, the start page does that. */
 const ALIASES = { 'docs/index.md': ['README.md'] };
 
 export function readMenu(root) {

@@ -2,7 +2,9 @@ import MiniSearch from 'minisearch';
 
 const EXCERPT_CHARACTERS = 4000;
 
-/** The index as a script: pages opened from the file system may not fetch. The options are those of search.js. */
+/**
+ * The index as a script, because pages opened from the file system may not fetch. The options are those of search.js.
+ */
 export function searchScript(pages) {
   const index = new MiniSearch({
     fields: ['title', 'text', 'page'],

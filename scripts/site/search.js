@@ -1,4 +1,4 @@
-// The search box. The index comes as a script with the first use of the box, so that it works from the file system.
+// The search box. The index is loaded as a script on first use of the box, so that it works from the file system.
 (() => {
   const RESULTS_MAX = 12;
   const EXCERPT_CHARACTERS = 150;
@@ -28,7 +28,7 @@
     loading ??= (async () => {
       await loadScript('minisearch.js');
       await loadScript('search-index.js');
-      // The fields are those of scripts/site/search-index.mjs.
+      // The same fields as in scripts/site/search-index.mjs.
       const fields = ['title', 'text', 'page'];
       return window.MiniSearch.loadJSON(window.searchIndex, {
         fields,
@@ -98,7 +98,7 @@
     return `${from > 0 ? '… ' : ''}${piece}${from + EXCERPT_CHARACTERS < text.length ? ' …' : ''}`;
   }
 
-  /** Texts are only ever added as text, never as HTML. */
+  /** Texts are only added as text, never as HTML. */
   function marked(parent, text, terms) {
     const pattern = new RegExp(
       `(${terms.map((term) => term.replaceAll(/[\\^$.*+?()[\]{}|/]/g, '\\$&')).join('|')})`,

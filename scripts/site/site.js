@@ -1,4 +1,4 @@
-// What the pages do beside searching: theme, menu, copy buttons, filters of long tables, the place in the contents.
+// Page behavior other than search: theme, menu, copy buttons, table filters, the position in the table of contents.
 (() => {
   const root = document.documentElement;
 
@@ -20,10 +20,10 @@
     try {
       localStorage.setItem('theme', next);
     } catch {
-      // A browser that keeps nothing: the choice holds for this page.
+      // Without storage, the choice applies to this page only.
     }
   });
-  // Pages that are open beside this one follow, and so does one that was opened before the choice was written down.
+  // Applies the choice to other open pages, including one that was opened before the choice was stored.
   window.addEventListener('storage', ({ key, newValue }) => {
     if (key === 'theme' && THEMES.includes(newValue)) applyTheme(newValue);
   });
@@ -41,7 +41,7 @@
     openMenu(false);
     menuButton.focus();
   });
-  // Not by scrollIntoView: the next Tab would then start from there, past the link that skips the menu.
+  // Not scrollIntoView: the next Tab would start from there, past the skip link.
   const current = menu.querySelector('[aria-current]');
   if (current !== null && current.offsetTop > menu.clientHeight) menu.scrollTop = current.offsetTop - 200;
 
