@@ -5,7 +5,7 @@ import { ARROW_FILE } from './data.ts';
 import { openRawEngine } from './engine-side.ts';
 import type { RawTable } from './engine-side.ts';
 
-/** What the bare server is asked for. */
+/** A request to the bare server. */
 export interface BareQuery {
   readonly filter?: string;
   readonly vector?: readonly number[];
@@ -19,8 +19,8 @@ export interface BareUpdate {
 }
 
 /**
- * The least that a Node server can do: parse a body, call the engine, send the bytes. No authentication, no catalog, no
- * limits, no checks, no record of a write. Its figures are the ceiling of the comparison on this machine.
+ * The minimum that a Node server must do: parse a body, call the engine, send the bytes. No authentication, catalog,
+ * limits, checks or records of writes. Its figures are the ceiling for comparisons on this machine.
  */
 async function main([folder = '', ...names]: readonly string[]): Promise<void> {
   const connection = await openRawEngine(folder);

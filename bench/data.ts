@@ -16,7 +16,7 @@ import type { ArrowLimits } from '../src/model/limits.ts';
 export const DIMENSION = 128;
 export const ARROW_FILE = 'application/vnd.apache.arrow.file';
 
-/** An Arrow stream in three parts: repeating the middle part gives any size. */
+/** An Arrow stream in three parts: repeating the middle part produces any size. */
 export interface StreamParts {
   readonly schema: Buffer;
   readonly batch: Buffer;
@@ -24,7 +24,7 @@ export interface StreamParts {
   readonly rows: number;
 }
 
-/** Rows of id, price and a vector of random numbers; the same for the same seed. */
+/** Rows with an id, a price and a vector of random numbers; the same for the same seed. */
 export function makeStreamParts(rows: number, seed: number): StreamParts {
   const random = randomNumbers(seed);
   const numbers = Float32Array.from({ length: rows * DIMENSION }, () => random() * 2 - 1);
@@ -43,7 +43,7 @@ export function makeStreamParts(rows: number, seed: number): StreamParts {
   return splitStream(Buffer.from(tableToIPC(table, 'stream')), rows);
 }
 
-/** Rows of id and price: what counters and states are kept in. */
+/** Rows with an id and a price, like those of counters and states. */
 export function makeCounterParts(rows: number): StreamParts {
   const ids = Array.from({ length: rows }, (_unused, row) => row);
   const table = new Table({
@@ -60,7 +60,7 @@ export function joinStream(parts: StreamParts, batches: number): readonly Buffer
   return [parts.schema, ...Array.from({ length: batches }, () => parts.batch), parts.end];
 }
 
-/** The same data as one Arrow file in memory: what the engine's own call takes. */
+/** The same data as one Arrow file in memory, as the engine's own API requires. */
 export async function toFile(stream: readonly Buffer[]): Promise<Buffer> {
   const { chunks } = await openArrowStream(yieldAll(stream), ONE_CHUNK);
   for await (const chunk of chunks) return chunk.file;

@@ -1,7 +1,7 @@
 import { createRequire } from 'node:module';
 import { dirname, join } from 'node:path';
 
-/** The part of the engine's native layer that the comparison calls: the leanest way to use it in process. */
+/** The part of the engine's native layer that comparisons call: the leanest way to use it in process. */
 export interface RawTable {
   update(onlyIf: string | null, columns: [string, string][]): Promise<unknown>;
   add(file: Buffer, mode: string): Promise<unknown>;
@@ -40,7 +40,7 @@ export async function openRawEngine(folder: string): Promise<RawConnection> {
   process.env['LANCEDB_LOG'] = 'off';
   const require = createRequire(import.meta.url);
   const native = join(dirname(require.resolve('@lancedb/lancedb')), 'native.js');
-  // Sound: the binding's own declarations say so.
+  // Safe cast: the binding's own declarations have these types.
   const { Connection } = require(native) as {
     Connection: { new (uri: string, options: object): Promise<RawConnection> } & {
       new: (uri: string, options: object) => Promise<RawConnection>;

@@ -3,8 +3,8 @@ import type { Socket } from 'node:net';
 import { ReplyReader } from './reply-reader.ts';
 
 /**
- * A bare HTTP/1.1 client on one kept-alive connection. The two sides of a comparison share this machine's cores, so the
- * client must cost as little as can be.
+ * A bare HTTP/1.1 client on one keep-alive connection. Both sides of a comparison share this machine's cores, so the
+ * client must cost as little as possible.
  */
 export class BareClient {
   readonly #socket: Socket;
@@ -30,21 +30,21 @@ export class BareClient {
     return new BareClient(socket, onRefusal);
   }
 
-  /** Sends bytes that are a whole request and gives the status of the reply, once all of it is there. */
+  /** Sends the bytes of a complete request, and returns the status once the whole reply has arrived. */
   async send(request: Buffer | readonly Buffer[]): Promise<number> {
     if (this.#socket.destroyed) throw new Error('the connection was closed before the request');
     const reply = new Promise<number>((resolve, reject) => {
       this.#resolve = resolve;
       this.#reject = reject;
     });
-    // In one call of the system, as HTTP clients do.
+    // In one system call, as HTTP clients do.
     this.#socket.cork();
     for (const part of Array.isArray(request) ? request : [request]) this.#socket.write(part as Buffer);
     this.#socket.uncork();
     return reply;
   }
 
-  /** The same for a request that is refused until what it asks for is there. */
+  /** Like `send`, for a request that is refused until what it asks for exists. */
   async poll(request: Buffer): Promise<number> {
     this.#isPolling = true;
     try {

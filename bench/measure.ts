@@ -1,6 +1,6 @@
 import { performance } from 'node:perf_hooks';
 
-/** One side of a comparison: does a piece of work, and can do several at once. */
+/** One side of a comparison: executes work, and several at once if needed. */
 export type Work = (worker: number, turn: number) => Promise<void>;
 
 export interface Side {
@@ -9,18 +9,18 @@ export interface Side {
 
 export interface Comparison {
   readonly name: string;
-  /** Operations a second, the median of the rounds. */
+  /** Operations per second, the median of the rounds. */
   readonly http: number;
   readonly engine: number;
-  /** Throughput over HTTP in parts of the engine's; the median of the rounds' own ratios. */
+  /** Throughput over HTTP relative to the engine's; the median of the ratios of the rounds. */
   readonly ratio: number;
   readonly lowest: number;
   readonly highest: number;
-  /** 0: there is none, the figure is for the reader. */
+  /** 0: no goal, for information only. */
   readonly goal: number;
 }
 
-/** A figure of the server alone, the less the better. */
+/** A figure of the server alone; lower is better. */
 export interface Count {
   readonly name: string;
   /** The median of the rounds. */
@@ -30,7 +30,7 @@ export interface Count {
   readonly goalMax: number;
 }
 
-/** A figure of the server alone from 0 to 1, the more the better. */
+/** A figure of the server alone from 0 to 1; higher is better. */
 export interface Share {
   readonly name: string;
   /** The mean. */
@@ -52,7 +52,7 @@ export interface Plan {
   readonly engine: Work;
 }
 
-/** Runs both sides in turn, the first one changing from round to round, so a slow minute of the machine affects both. */
+/** Runs both sides in turn, alternating which goes first, so that a slow minute of the machine affects both. */
 export async function compare(plan: Plan): Promise<Comparison> {
   await runOperations(plan.http, plan.workers, Math.max(1, Math.ceil(plan.operations / 4)));
   await runOperations(plan.engine, plan.workers, Math.max(1, Math.ceil(plan.operations / 4)));
@@ -68,7 +68,7 @@ export async function compare(plan: Plan): Promise<Comparison> {
   return toComparison({ name: plan.name, goal: plan.goal, http, engine });
 }
 
-/** From the rates of each round. */
+/** Calculated from the rates of each round. */
 export function toComparison({ name, goal, http, engine }: Pick<Plan, 'name' | 'goal'> & Rates): Comparison {
   const ratios = http.map((rate, round) => rate / (engine[round] ?? Number.NaN));
   return {
@@ -96,7 +96,7 @@ export function shareOf(name: string, shares: readonly number[], goalMin: number
   return { name, share, lowest: Math.min(...shares), highest: Math.max(...shares), goalMin };
 }
 
-/** Operations a second. */
+/** Operations per second. */
 export async function runOperations(work: Work, workers: number, operations: number): Promise<number> {
   let next = 0;
   const startedAt = performance.now();

@@ -1,15 +1,15 @@
-/** With the body of a refusal; else it is empty. */
+/** Called with the body of a refusal; otherwise it is empty. */
 type OnReply = (status: number, refusal: string) => void;
 
 /**
- * Finds the end of HTTP/1.1 replies on one connection, with as little work as can be: bodies are not kept, unless the
- * reply is a refusal.
+ * Finds the end of HTTP/1.1 replies on one connection with as little work as possible: bodies are only kept for
+ * refusals.
  */
 export class ReplyReader {
   readonly #onReply: OnReply;
   #head = '';
   #status = 0;
-  /** Bytes of the body, or of the present chunk with its line end, that are still to come. */
+  /** Remaining bytes of the body, or of the current chunk including its line end. */
   #remaining = 0;
   #place: 'head' | 'body' | 'chunk-size' | 'chunk' | 'last-chunk' = 'head';
   #line = '';

@@ -1,6 +1,6 @@
 import type { Result } from './measure.ts';
 
-/** A table for people; the same figures are kept as JSON. */
+/** A table for people; the same figures are stored as JSON. */
 export function formatTable(results: readonly Result[]): string {
   const head = ['what', 'HTTP a second', 'engine a second', 'ratio, share or count', 'range', 'goal', ''];
   const rows = results.map((result) => [

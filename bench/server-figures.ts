@@ -1,6 +1,6 @@
 import { BENCH_KEY } from './server-process.ts';
 
-/** What the server has done since its start. */
+/** The server's counters since its start. */
 export interface ServerCounters {
   readonly catalogCommits: number;
   readonly tableSyncs: number;

@@ -6,12 +6,12 @@ export const BENCH_KEY = 'bench-administrator-key-of-enough-length';
 
 export interface ServerProcess {
   readonly port: number;
-  /** Of the supervisor; the worker is its child. */
+  /** The process id of the supervisor; the worker is its child. */
   readonly pid: number;
   close(): Promise<void>;
 }
 
-/** The server as its users start it, in a separate process, on a free port. */
+/** The server as users start it, in a separate process, on a free port. */
 export async function startServerProcess(folder: string, flags: readonly string[] = []): Promise<ServerProcess> {
   const main = fileURLToPath(new URL('../bundle/main.js', import.meta.url));
   const child = spawn(process.execPath, [main, 'serve', folder, '--port=0', '--log-level=warn', ...flags], {
@@ -30,7 +30,7 @@ export async function startServerProcess(folder: string, flags: readonly string[
   };
 }
 
-/** The flags, with `own` in the place of those for the same settings: the server refuses a setting that is given twice. */
+/** The flags, with `own` replacing those for the same settings: the server refuses a setting that is given twice. */
 export function withFlags(flags: readonly string[], own: readonly string[]): readonly string[] {
   const names = new Set(own.map(nameOfFlag));
   return [...flags.filter((flag) => !names.has(nameOfFlag(flag))), ...own];

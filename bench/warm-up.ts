@@ -5,13 +5,13 @@ import { expectSuccess, openClients, pick, uploadTable } from './scenarios/scena
 import { BENCH_KEY } from './server-process.ts';
 
 const TABLE = 'warm-up';
-/** Of each kind. In its first thousand V8 takes as long to compile the server as the server takes to work. */
+/** Requests of each kind. During the first thousand, compiling takes V8 as long as the server's work itself. */
 const REQUESTS = 2000;
 const ROWS = 100;
 
 /**
- * Measures a server in its steady state: V8 compiles a path of the server in its first thousands of requests, while the
- * engine was compiled long ago. Tables of the scenarios stay fresh.
+ * Measures a server in its steady state: V8 compiles the server's code during its first thousands of requests, but the
+ * engine is already compiled. Tables of the scenarios stay unused.
  */
 export async function warmUp(port: number): Promise<void> {
   const inserts = await openInserts(port, `${TABLE}-inserts`, { writers: 1, rows: 1 });

@@ -15,7 +15,7 @@ export interface Vectors {
   next(): Float32Array;
 }
 
-/** Vectors in clusters whose members are nearly equally far from each other, as embeddings of similar items are. */
+/** Vectors in clusters whose members are almost equally distant from each other, like embeddings of similar items. */
 export class ClusteredVectors implements Vectors {
   readonly dimension = DIMENSION;
   readonly #random = randomNumbers(5);
@@ -33,7 +33,7 @@ export class ClusteredVectors implements Vectors {
   }
 }
 
-/** Vectors of others, such as embeddings of texts: a file of 32-bit floats, one vector after another. */
+/** Other vectors, such as embeddings of texts: a file of consecutive 32-bit float vectors. */
 export class VectorFile implements Vectors {
   readonly dimension: number;
   readonly #values: Float32Array;
@@ -57,7 +57,7 @@ export class VectorFile implements Vectors {
   }
 }
 
-/** Arrow streams that together have the rows: `id`, a `bucket` from 0 to 999 at random, and `vec`. */
+/** Arrow streams with all rows together: `id`, a random `bucket` from 0 to 999, and `vec`. */
 function* toStreams(vectors: Vectors, rows: number): Generator<Buffer> {
   const random = randomNumbers(6);
   for (let from = 0; from < rows; from += BATCH_ROWS) {
@@ -83,7 +83,7 @@ function toStream(
   return Buffer.from(tableToIPC(table, 'stream'));
 }
 
-/** Calls of the server that need a reply, for preparing; what is timed uses `BareClient`. */
+/** Calls of the server whose reply matters, for preparation; timed requests use `BareClient`. */
 export class BenchTable {
   readonly #url: string;
 

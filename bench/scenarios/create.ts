@@ -13,7 +13,7 @@ const SIZES = [
   { mebibytes: 512, operations: 1, rounds: 5, goal: 0.8 },
 ] as const;
 
-/** The engine's side has the whole Arrow file in memory already: the shortest way that it knows. */
+/** The engine's side already has the whole Arrow file in memory, the fastest way that it supports. */
 export async function* compareCreate(bench: Bench): AsyncGenerator<Comparison> {
   const parts = makeStreamParts(BATCH_ROWS, 4);
   const [client] = await openClients(bench.port, 1);

@@ -14,10 +14,10 @@ const LISTENERS = 100;
 const EVENTS = 10_000;
 const SECONDS = 60;
 const WRITERS = 32;
-/** For the last events to arrive. */
+/** The time for the last events to arrive. */
 const LAST_SECONDS = 30;
 
-/** Commits at an even rate, the cheapest that there are, and what each of many listeners gets of them. */
+/** Makes the cheapest possible commits at a constant rate, and checks what each of many listeners receives. */
 export async function* measureEvents({ folder, flags, report }: Bench): AsyncGenerator<Count> {
   const server = await startServerProcess(join(folder, 'events'), flags);
   try {
@@ -40,7 +40,7 @@ export async function* measureEvents({ folder, flags, report }: Bench): AsyncGen
   }
 }
 
-/** Each commit has its time; who is late goes on at once. Gives how long all of them took. */
+/** Each commit has a scheduled time; late ones follow at once. Returns the total duration. */
 async function commit(port: number): Promise<number> {
   const clients = await openClients(port, WRITERS);
   const body = Buffer.from('{}');

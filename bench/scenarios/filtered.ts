@@ -12,7 +12,10 @@ const VECTORS = 64;
 const ROWS = 50_000;
 const NAME = 'filtered-50000';
 
-/** Searches without parameters, with filters that a tenth and a hundredth of the rows pass, and the engine with what they get. */
+/**
+ * Searches without parameters, with filters that a tenth and a hundredth of the rows pass, compared with the engine
+ * using the parameters that they get.
+ */
 export async function* compareFiltered(bench: Bench): AsyncGenerator<Comparison> {
   const vectors = new ClusteredVectors();
   const table = new BenchTable(bench.port, NAME);

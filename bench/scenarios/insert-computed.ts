@@ -13,7 +13,7 @@ const CASES = [
 ] as const;
 const ROUNDS = 5;
 
-/** What a computed column adds to an insert: the same inserts to a table with one and to a table without, in turn. */
+/** The time that a computed column adds: the same inserts to a table with one and to a table without, alternating. */
 export async function* measureComputed({ port }: Bench): AsyncGenerator<Count> {
   for (const each of CASES) {
     const plain = await openInserts(port, `plain-${each.rows}`, each);

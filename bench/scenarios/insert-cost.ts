@@ -10,7 +10,7 @@ const CASE = { writers: 8, rows: 100, sync: 'full' } as const;
 const TURNS = 160;
 const ROUNDS = 3;
 
-/** Maintenance is off: its commits and syncs would be counted too. */
+/** Maintenance is off, because its commits and syncs would be counted too. */
 export async function* countInsertCost({ folder, flags, report }: Bench): AsyncGenerator<Count> {
   const own = ['--storage-sync=full', '--maintenance-running-max=0'];
   const server = await startServerProcess(join(folder, 'cost'), withFlags(flags, own));

@@ -10,7 +10,7 @@ const INSERTS = 1000;
 const WRITERS = 8;
 const TABLE = 'fragments';
 
-/** What maintenance would find: inserts that share a commit share a fragment. */
+/** The fragments that maintenance would find: inserts that share a commit share a fragment. */
 export async function* countFragments(bench: Bench): AsyncGenerator<Count> {
   const flags = withFlags(bench.flags, ['--maintenance-running-max=0']);
   const server = await startServerProcess(join(bench.folder, 'unmaintained'), flags);

@@ -11,7 +11,7 @@ export interface InsertCase {
   readonly rows: number;
   readonly operations: number;
   readonly goal: number;
-  /** Set where the server syncs, whatever the flags say. */
+  /** Set if the server syncs regardless of the flags. */
   readonly sync?: 'full';
 }
 
@@ -26,7 +26,7 @@ const CASES: readonly InsertCase[] = [
 const ROUNDS = 5;
 const SEED = 2;
 
-/** Appends to one table; fresh tables for each case, so none pays for the fragments of another. */
+/** Appends to one table; new tables for each case, so that none is affected by the fragments of another. */
 export async function* compareInsert(bench: Bench): AsyncGenerator<Comparison> {
   for (const each of CASES) yield await compareInsertCase(bench, each);
 }

@@ -28,7 +28,7 @@ async function compareTables(tables: number, operations: number): Promise<Compar
   const names = Array.from({ length: tables }, (_unused, index) => `table-${String(index).padStart(6, '0')}`);
   await fillCatalog(data, names);
   for (const name of names) await mkdir(join(engineRoot, `${name}.lance`), { recursive: true });
-  // Rows of the catalog without data behind them: nothing to look after.
+  // Catalog rows without data, so there is nothing to maintain.
   const server = await startServerProcess(data, ['--maintenance-running-max=0']);
   const raw = await openRawEngine(engineRoot);
   const clients = await openClients(server.port, 1);
@@ -53,7 +53,7 @@ async function compareTables(tables: number, operations: number): Promise<Compar
   }
 }
 
-/** Rows alone: a listing reads no data. */
+/** Rows only: a listing reads no data. */
 async function fillCatalog(data: string, names: readonly string[]): Promise<void> {
   await mkdir(data, { recursive: true });
   const storageRoot = data;

@@ -18,7 +18,7 @@ const QUERIES = 100;
 const SETTLE_SECONDS_MAX = 300;
 const STILL_SECONDS = 45;
 
-/** The defaults look at tables of this size less often, and let their old versions take up to 64 MiB. */
+/** The defaults check tables of this size less often, and let their old versions take up to 64 MiB. */
 const FLAGS = [
   '--maintenance-quiet-seconds=2',
   '--maintenance-reader-seconds=5',
@@ -26,8 +26,8 @@ const FLAGS = [
 ];
 
 /**
- * Not against the engine: a table after 10,000 updates of single rows, one after the other, against a fresh copy, and
- * against the same updates without maintenance.
+ * Not compared with the engine: a table after 10,000 sequential updates of single rows, compared with a fresh copy, and
+ * with the same updates without maintenance.
  */
 export async function* compareMaintenance({ folder, report }: Bench): AsyncGenerator<Comparison> {
   const root = join(folder, 'maintained');
@@ -92,7 +92,7 @@ function ratioOf(name: string, { used, fresh, goal }: Figures): Comparison {
   return { name, http: used, engine: fresh, ratio, lowest: ratio, highest: ratio, goal };
 }
 
-/** Updates per second of the maintained table and of the other one, which soon slows down, in alternation. */
+/** Alternating updates per second of the maintained table and of the other one, which soon slows down. */
 async function updateBoth(kept: BareClient, left: BareClient): Promise<Omit<Figures, 'goal'>> {
   const sums = { used: 0, fresh: 0 };
   for (let turn = 0; turn < NEGLECTED_UPDATES; turn += 1) {
@@ -105,7 +105,7 @@ async function updateBoth(kept: BareClient, left: BareClient): Promise<Omit<Figu
   return { used: (updates * 1000) / sums.used, fresh: (updates * 1000) / sums.fresh };
 }
 
-/** Updates a second of the last part, and of the first. */
+/** Updates per second of the last part, and of the first. */
 async function updateOn(kept: BareClient, report: Bench['report']): Promise<Omit<Figures, 'goal'>> {
   const rates: number[] = [];
   for (let turn = 0; turn < UPDATES; turn += PART) {
@@ -124,7 +124,7 @@ async function timeUpdate(client: BareClient, turn: number): Promise<number> {
   return performance.now() - startedAt;
 }
 
-/** Until nothing has shrunk for a while: maintenance pauses longer than it runs. */
+/** Waits until nothing has shrunk for a while: maintenance pauses longer than it runs. */
 async function whenSettled(root: string, report: Bench['report']): Promise<void> {
   let last = (await measureTables(root)).used;
   let stillSeconds = 0;

@@ -3,19 +3,19 @@ import type { Count, Share } from '../measure.ts';
 import { BenchTable, ClusteredVectors, NARROW_FILTER, VectorFile } from './clustered-table.ts';
 import type { Bench } from './scenario.ts';
 
-/** Others with RECALL_ROWS=50000,1000000; a graph of a million rows takes many minutes to build. */
+/** Override with RECALL_ROWS=50000,1000000; an HNSW graph of a million rows takes many minutes to build. */
 const ROWS = (process.env['RECALL_ROWS'] ?? '50000,200000').split(',').map(Number);
-/** RECALL_VECTORS=vectors.f32,384 measures the vectors of a file in place of clusters: as many as it has. */
+/** RECALL_VECTORS=vectors.f32,384 measures the vectors of a file instead of clusters, as many as it has. */
 const [VECTORS_FILE, VECTORS_DIMENSION] = process.env['RECALL_VECTORS']?.split(',') ?? [];
 const TYPES = (process.env['RECALL_INDEXES'] ?? 'IVF_FLAT,IVF_PQ,IVF_HNSW_SQ,IVF_HNSW_PQ').split(',');
 
 const QUERIES = 50;
 const RECALL_GOAL = 0.95;
-/** The measurement of an index takes at most this part of the whole, or so many seconds. */
+/** The measurement of an index takes at most this share of the total, or this many seconds. */
 const TUNING_PART_MAX = 0.1;
 const TUNING_SECONDS_MIN = 2;
 
-/** How many of the ten nearest rows a search finds that names no parameters, and what it took to find them out. */
+/** How many of the ten nearest rows a search without parameters finds, and how long the measurement for it took. */
 export async function* measureRecall(bench: Bench): AsyncGenerator<Share | Count> {
   for (const { vectors, rows } of sources()) {
     const table = new BenchTable(bench.port, `recall-${rows}`);

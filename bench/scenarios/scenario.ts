@@ -5,14 +5,14 @@ import { BENCH_KEY } from '../server-process.ts';
 
 export interface Bench {
   readonly port: number;
-  /** For a server that a scenario starts by itself. */
+  /** For a server that a scenario starts itself. */
   readonly flags: readonly string[];
   /** For files of the scenario. */
   readonly folder: string;
   readonly raw: RawConnection;
-  /** Another connection to the folder of `raw`, with separate caches, as another program would have. */
+  /** Another connection to the folder of `raw`, with separate caches, like that of another program. */
   readonly openRaw: () => Promise<RawConnection>;
-  /** A connection to a folder of the server's own tables. */
+  /** A connection to a folder with the server's own tables. */
   readonly openRawAt: (folder: string) => Promise<RawConnection>;
   readonly report: (line: string) => void;
 }
@@ -34,7 +34,7 @@ export function expectSuccess(status: number): void {
   if (status !== 200) throw new Error(`the server answered ${status}`);
 }
 
-/** The worker's own element; there is one per worker. */
+/** The element for this worker; there is one per worker. */
 export function pick<Item>(items: readonly Item[], index: number): Item {
   const item = items[index];
   if (item === undefined) throw new Error(`there is no element ${index}`);

@@ -8,7 +8,7 @@ import { BENCH_KEY } from '../server-process.ts';
 import { expectSuccess, openClients, pick, uploadTable } from './scenario.ts';
 import type { Bench } from './scenario.ts';
 
-/** `rows` is how many different rows the writers touch: one is a counter, many are independent records. */
+/** `rows` is the number of different rows that the writers update: one is a counter, many are independent records. */
 const CASES = [
   { writers: 1, rows: 1, operations: 200, rounds: 5, goal: 0.7 },
   { writers: 8, rows: 1, operations: 160, rounds: 3, goal: 1.5 },
@@ -18,7 +18,7 @@ const CASES = [
 
 const TABLE_ROWS = 1000;
 
-/** Single-row updates of one table. The engine's side has one connection per writer, as separate programs would. */
+/** Single-row updates of one table. The engine's side has one connection per writer, like separate programs. */
 export async function* compareUpdate(bench: Bench): AsyncGenerator<Comparison> {
   const parts = makeCounterParts(TABLE_ROWS);
   for (const { writers, rows, operations, rounds, goal } of CASES) {
@@ -46,7 +46,7 @@ export async function* compareUpdate(bench: Bench): AsyncGenerator<Comparison> {
   }
 }
 
-/** Not against the engine: the same request after 10 and after 1,000 versions. A ratio of 1 is "no slower". */
+/** Not compared with the engine: the same request after 10 and after 1,000 versions. A ratio of 1 means "no slower". */
 export async function* compareVersions(bench: Bench): AsyncGenerator<Comparison> {
   const parts = makeCounterParts(TABLE_ROWS);
   const [client] = await openClients(bench.port, 1);

@@ -16,7 +16,7 @@ const ROWS = 4_000_000;
 const ROUNDS = 3;
 const NAME = 'export';
 
-/** The whole command, with its start, relative to a client that reads the same rows and drops them. */
+/** The whole command, including its start, relative to a client that reads the same rows and drops them. */
 export async function* measureExport(bench: Bench): AsyncGenerator<Result> {
   const ids = Array.from({ length: ROWS }, (_unused, row) => row);
   const names = ids.map((id) => `name${id % 1000}`);

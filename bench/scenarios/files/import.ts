@@ -17,7 +17,7 @@ const LENGTH = 384;
 const ROUNDS = 5;
 const MEGABYTE = 1e6;
 
-/** As users run it: the whole command, with its start, and the server on the same machine. */
+/** As users run it: the whole command, including its start, with the server on the same machine. */
 export async function* measureImport(bench: Bench): AsyncGenerator<Result> {
   for (const codec of ['snappy', 'zstd'] as const) {
     const path = join(bench.folder, `vectors-${codec}.parquet`);
@@ -34,7 +34,7 @@ export async function* measureImport(bench: Bench): AsyncGenerator<Result> {
   }
 }
 
-/** Reading alone, against a reader in JavaScript that is popular. */
+/** Reading alone, compared with a popular reader in JavaScript. */
 async function* compareReaders(path: string, codec: string): AsyncGenerator<Result> {
   const [http, engine]: [number[], number[]] = [[], []];
   const peaks: number[] = [];
@@ -79,7 +79,7 @@ async function readWith(reader: string, path: string): Promise<Measured> {
   return measured;
 }
 
-/** Lists of floats, as most writers have vectors in Parquet. */
+/** Lists of floats, the form in which most writers store vectors in Parquet. */
 function makeParquet(codec: 'snappy' | 'zstd'): Uint8Array {
   const item = new Field('item', new Float32(), true);
   const schema = new Schema([new Field('id', new Int64(), true), new Field('embedding', new List(item), true)]);

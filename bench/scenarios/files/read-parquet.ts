@@ -5,7 +5,7 @@ import { asyncBufferFromFile, parquetMetadataAsync, parquetReadObjects } from 'h
 import { compressors } from 'hyparquet-compressors';
 import { openReader } from '../../../src/formats/open-reader.ts';
 
-/** Reads a Parquet file with one of two readers, and prints how long it took and how much memory. */
+/** Reads a Parquet file with one of two readers, and prints the time and memory used. */
 const READERS: Readonly<Record<string, (path: string) => Promise<number>>> = {
   formats: readBatches,
   hyparquet: readObjects,
@@ -38,7 +38,7 @@ async function readObjects(path: string): Promise<number> {
 }
 
 const [reader = '', path = ''] = process.argv.slice(2);
-// The operating system has the file in memory for both readers.
+// Loads the file into the page cache for both readers.
 for await (const piece of createReadStream(path)) void piece;
 const startedAt = performance.now();
 const rows = (await READERS[reader]?.(path)) ?? 0;

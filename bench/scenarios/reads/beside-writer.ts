@@ -13,9 +13,9 @@ const ROWS = 100_000;
 const NAME = 'beside-writer';
 const OPERATIONS = 180;
 const ROUNDS = 5;
-/** No search is sent twice: the server caches results. */
+/** No search is sent twice, because the server caches results. */
 const VECTORS = OPERATIONS * (ROUNDS + 1);
-/** One operation of so many is an update. */
+/** One in this many operations is an update. */
 const UPDATE_EVERY = 9;
 
 /** Searches of a table that is being written. */

@@ -15,7 +15,7 @@ const ROWS = 100_000;
 const NAME = 'ceiling';
 const SEARCHES = 800;
 
-/** The same reads as in `query` and `lookup`, through a server that only calls the engine: more is not possible in Node. */
+/** The same reads as in `query` and `lookup`, through a server that only calls the engine: the maximum for Node. */
 export async function* compareCeiling(bench: Bench): AsyncGenerator<Comparison> {
   const table = await bench.raw.createTable(NAME, await toFile(joinStream(makeStreamParts(ROWS, 3), 1)), 'create');
   await table.createIndex(null, 'id', true);

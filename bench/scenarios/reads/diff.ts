@@ -12,7 +12,10 @@ const ROWS = Number(process.env['DIFF_ROWS'] ?? 1_000_000);
 const CHANGES = 1000;
 const ROUNDS = 3;
 
-/** Two versions of a table that differ in few rows: the time, the memory of the worker, and reading both whole. */
+/**
+ * Two versions of a table that differ in few rows: the time, the memory of the worker, and the time to read both
+ * completely.
+ */
 export async function* measureDiff({ folder, flags, report }: Bench): AsyncGenerator<Count> {
   const server = await startServerProcess(join(folder, 'diff'), withFlags(flags, ['--maintenance-running-max=0']));
   try {
@@ -60,11 +63,11 @@ async function secondsOf(work: () => Promise<void>): Promise<number> {
   return (performance.now() - startedAt) / 1000;
 }
 
-/** The function gives by how much the worker has grown at most since now, in MiB. Linux only. */
+/** Returns a function for the worker's peak growth since now, in MiB. Linux only. */
 async function watchMemory(supervisor: number): Promise<() => Promise<number>> {
   const children = await readFile(`/proc/${supervisor}/task/${supervisor}/children`, 'utf8');
   const [worker = ''] = children.trim().split(' ');
-  // Sets the peak back to what is used now.
+  // Resets the peak to the current usage.
   await writeFile(`/proc/${worker}/clear_refs`, '5');
   const before = await readMebibytes(worker, 'VmRSS');
   return async () => (await readMebibytes(worker, 'VmHWM')) - before;

@@ -13,7 +13,7 @@ const ROWS = 100_000;
 const NAME = 'lookup';
 const OPERATIONS = 1000;
 const ROUNDS = 7;
-/** Prime, and so no id comes twice: the server caches results. */
+/** A prime number, so that no id occurs twice: the server caches results. */
 const STEP = 7919;
 
 /** One row by its id, with a scalar index. */

@@ -9,12 +9,12 @@ import { buildIndex, makeVectors, queryRequest, searchRequest } from './searches
 const WORKERS = 8;
 const ROUNDS = 5;
 const INDEXED_OPERATIONS = 800;
-/** No search is sent twice: the server caches results. */
+/** No search is sent twice, because the server caches results. */
 const VECTORS = INDEXED_OPERATIONS * (ROUNDS + 1);
 const ROWS = 100_000;
 const NAME = 'query-100000';
 
-/** Top 10 of 100,000 rows without and with an index, and all 100,000 rows read through. */
+/** Top 10 of 100,000 rows without and with an index, and a scan of all rows. */
 export async function* compareQuery(bench: Bench): AsyncGenerator<Comparison> {
   const stream = joinStream(makeStreamParts(ROWS, 3), 1);
   const clients = await openClients(bench.port, WORKERS);

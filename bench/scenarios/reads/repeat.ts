@@ -15,10 +15,10 @@ const FIRST_TIME = 400;
 const REPEATED = 64;
 const REPEATS = 4000;
 const LONE_REPEATS = 500;
-/** For so long after a commit nothing is cached. */
+/** Nothing is cached for this long after a commit. */
 const SETTLE_MILLISECONDS = 500;
 
-/** The same searches again, which the server answers from its cache of results, relative to new ones. */
+/** Repeated searches, which the server serves from its result cache, relative to new ones. */
 export async function* measureRepeat(bench: Bench): AsyncGenerator<Result> {
   await prepare(bench.port);
   const clients = await openClients(bench.port, WORKERS);
@@ -49,7 +49,7 @@ export async function* measureRepeat(bench: Bench): AsyncGenerator<Result> {
   for (const client of clients) client.close();
 }
 
-/** With one client: the server closes a connection that sends no request for `http.headersSeconds`. */
+/** With one client, because the server closes a connection without requests after `http.headersSeconds`. */
 async function prepare(port: number): Promise<void> {
   const [client] = await openClients(port, 1);
   if (client === undefined) throw new Error('there is no client');

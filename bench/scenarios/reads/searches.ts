@@ -5,7 +5,7 @@ import type { BareClient } from '../../http-client.ts';
 import { BENCH_KEY } from '../../server-process.ts';
 import { expectSuccess } from '../scenario.ts';
 
-/** The engine's own default, given explicitly: without it, the server would choose for recall. */
+/** The engine's default, given explicitly: without it, the server would choose parameters for recall. */
 const PROBES = 20;
 
 export function makeVectors(count: number, seed: number): readonly Float32Array[] {
@@ -24,7 +24,7 @@ export function searchRequest(table: string, vector: Float32Array): Buffer {
 
 const BUILD_MILLISECONDS_MAX = 600_000;
 
-/** A long build is answered with 202; then wait for its index. */
+/** A long build returns 202; then waits for the index. */
 export async function buildIndex(client: BareClient, table: string, index: object): Promise<void> {
   const status = await client.send(jsonRequest(`/v1/table/${table}/create_index`, BENCH_KEY, index));
   if (status !== 202) return expectSuccess(status);

@@ -15,7 +15,7 @@ const ROUNDS = 3;
 const SECOND = 1000;
 const WARM_MILLISECONDS = 4000;
 
-/** The time of a search in the first second after the start of a server, relative to the same server when it is warm. */
+/** The time of a search in the first second after a server start, relative to the same server when it is warm. */
 export async function* measureStart({ folder, flags }: Bench): AsyncGenerator<Count> {
   const home = join(folder, 'start');
   await prepare(home, flags);
