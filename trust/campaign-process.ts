@@ -8,9 +8,12 @@ import { TRUST_KEY, startTrustServer } from './server.ts';
 const DETAILS_PER_KIND = 3;
 const TOLD_EVERY_MILLISECONDS = 2000;
 
-/** One campaign in a separate process: what it does to itself stays there, and it can be ended with all that it started. */
+/**
+ * Runs one campaign in a separate process, so that its damage stays there, and it can be ended with everything that it
+ * started.
+ */
 async function main(order: Order): Promise<void> {
-  // Nobody is left to end this campaign when the run is gone.
+  // Without the run, nothing else would end this campaign.
   const endWithTheRun = (): void => void process.kill(-process.pid, 'SIGKILL');
   process.once('disconnect', endWithTheRun);
   const planned = PLAN.find(({ name }) => name === order.name);
@@ -67,7 +70,7 @@ function makeTrust({ seed, isShort, part, folder, minutesMax }: Order, { scanner
     async startServer(flags = [], env = {}, program) {
       servers += 1;
       const at = join(folder, `data${servers}`);
-      // A program of a campaign's own fails on purpose.
+      // A campaign's own program fails on purpose.
       const own = program === undefined ? { failed: (line: string) => blame('log', line) } : { program };
       const server = await startTrustServer({ folder: at, scanner, flags, env, ...own });
       stops.push(async () => server.stop());

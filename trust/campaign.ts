@@ -8,7 +8,7 @@ export interface Figure {
   readonly unit?: string;
   readonly goal?: string;
   readonly isMet?: boolean;
-  /** Depends on how busy the machine is: in the short form a miss is shown, and does not fail the run. */
+  /** Depends on how busy the machine is: in the short form, a miss is shown but does not fail the run. */
   readonly isOfTheMachine?: true;
 }
 
@@ -18,28 +18,28 @@ export interface Campaign {
   readonly run: (trust: Trust) => Promise<readonly Figure[]>;
 }
 
-/** What every campaign is handed. */
+/** What every campaign gets. */
 export interface Trust {
   readonly seed: number;
   readonly isShort: boolean;
-  /** For the campaign's own files; removed at its end. */
+  /** For the campaign's files; removed at its end. */
   readonly folder: string;
   readonly scanner: LeakScanner;
-  /** Then the campaign is ended, and all that it saw is lost. */
+  /** After this time the campaign is killed, and its results are lost. */
   readonly minutesMax: number;
   /** The full size, or that of the short form. */
   size(full: number, short: number): number;
-  /** The server as its users start it, in a separate folder that is removed at the end of the campaign. */
+  /** The server as users start it, in a separate folder that is removed at the end of the campaign. */
   startServer(
     flags?: readonly string[],
     env?: Readonly<Record<string, string>>,
     program?: string,
   ): Promise<TrustServer>;
-  /** A line for who watches. */
+  /** Prints a line for people who watch the run. */
   report(line: string): void;
-  /** How far the campaign is. Costs next to nothing. */
+  /** Reports the campaign's progress. Almost free. */
   progress(done: number, of: number): void;
-  /** What went wrong, with what is needed to see it again. Only the first few of each kind are kept. */
+  /** Records a violation with the details needed to reproduce it. Only the first few of each kind are kept. */
   blame(kind: string, detail: string): void;
 }
 
@@ -67,7 +67,7 @@ export function atMost(name: string, value: number, goal: number, unit?: string)
   };
 }
 
-/** A goal that needs a quiet machine: times and rates. */
+/** A goal for times and rates, which needs a quiet machine. */
 export function onQuietMachine(figure: Figure): Figure {
   return { ...figure, isOfTheMachine: true };
 }

@@ -4,18 +4,18 @@ import type { Campaign } from './campaign.ts';
 export interface Planned {
   readonly name: string;
   readonly load: () => Promise<Campaign>;
-  /** What it may take in full; then it is ended, and its row says so. */
+  /** The most that it may take in full; then it is killed, and its row says so. */
   readonly minutesMax: number;
-  /** Measures times: in full nothing else runs beside it. */
+  /** Measures times: in full, nothing else runs at the same time. */
   readonly isAlone?: true;
-  /** In full it takes as long as all the others: it runs only when it is named. */
+  /** In full it takes as long as all the others together, so it only runs if named. */
   readonly isLong?: true;
 }
 
 /**
- * Long ones first, so that none is left over at the end; beside `kills`, which measures a time, those that need less of the
- * machine. At the end, alone: the flood before the uploads, whose gigabytes the disk takes long after. Each is loaded only in
- * the process that runs it.
+ * Long ones first, so that none is left over at the end; next to `kills`, which measures a time, those that use less of
+ * the machine. At the end, alone: the flood before the uploads, whose gigabytes keep the disk busy for long. Each is
+ * loaded only in the process that runs it.
  */
 export const PLAN: readonly Planned[] = [
   { name: 'kills', minutesMax: 24, load: async () => (await import('./campaigns/kills.ts')).kills },

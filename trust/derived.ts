@@ -7,7 +7,7 @@ type Headers = Readonly<Record<string, string>>;
 const LOOKS_MAX = 200;
 const LOOK_MILLISECONDS = 50;
 
-/** Resolves when the rows that were there before a computed column are filled, with 200; with 503 when that failed. */
+/** Resolves when rows from before a computed column are filled: with 200, or with 503 if that failed. */
 export async function fillColumn(
   client: HttpClient,
   table: string,
@@ -17,7 +17,7 @@ export async function fillColumn(
   return waitForJob(client, await client.post(`/v1/table/${table}/backfill_column`, { column }, headers));
 }
 
-/** Likewise for a view. */
+/** The same for a view. */
 export async function refreshView(client: HttpClient, view: string, headers: Headers = {}): Promise<Reply> {
   return waitForJob(client, await client.post(`/v1/materialized_view/${view}/refresh`, {}, headers));
 }
@@ -25,7 +25,7 @@ export async function refreshView(client: HttpClient, view: string, headers: Hea
 async function waitForJob(client: HttpClient, started: Reply): Promise<Reply> {
   if (started.status !== 202) return started;
   for (let looks = 1; looks <= LOOKS_MAX; looks += 1) {
-    // After a kill the next worker goes on with the job.
+    // After a kill, the next worker continues the job.
     const reply = await attempt(client.post('/v1/jobs/describe', { job_id: started.json.job_id }));
     const state = reply?.status === 200 ? reply.json.job_state : 'IN_PROGRESS';
     if (reply !== undefined && state === 'DONE') return reply;

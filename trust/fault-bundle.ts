@@ -1,11 +1,11 @@
 import { fileURLToPath } from 'node:url';
 import { build } from 'esbuild';
 
-/** Beside the bundle of the server: what both look for relative to their own place is found by both. */
+/** Next to the server's bundle, so that both find the same relative paths. */
 const OUT = fileURLToPath(new URL('../fault-bundle/', import.meta.url));
 const SOURCES = fileURLToPath(new URL('../../trust/', import.meta.url));
 
-/** Joins the fault server into a few files, as `scripts/bundle.mjs` does: a worker then restarts in half the time. */
+/** Bundles the fault server into a few files, like `scripts/bundle.mjs`: a worker then restarts in half the time. */
 export async function bundleFaultServer(): Promise<string> {
   await build({
     entryPoints: {

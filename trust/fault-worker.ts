@@ -4,7 +4,7 @@ import { runWorker } from '../src/process/worker.ts';
 import { FAULTS_VARIABLE } from '../test/support/faults.ts';
 import { StepFaults } from './step-faults.ts';
 
-/** The worker of `fault-server.ts`: the service itself, which can be killed at every step of a write. */
+/** The worker of `fault-server.ts`: the real service, which can be killed at every step of a write. */
 const faults = new StepFaults(process.env[FAULTS_VARIABLE] ?? '');
 
 const disk: typeof DISK = {

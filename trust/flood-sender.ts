@@ -2,7 +2,7 @@ import { connect } from 'node:net';
 import type { Socket } from 'node:net';
 import { monitorEventLoopDelay } from 'node:perf_hooks';
 
-/** What the sending process sends. */
+/** What the sending process should send. */
 export interface FloodOrder {
   readonly port: number;
   readonly key: string;
@@ -10,9 +10,9 @@ export interface FloodOrder {
   readonly bodies: readonly string[];
   readonly seconds: number;
   readonly connections: number;
-  /** Without it, each connection sends again as soon as it was answered. */
+  /** Without it, each connection sends again as soon as it has a reply. */
   readonly perSecond?: number;
-  /** What an answer takes at most when all is well again after the flood, in milliseconds. */
+  /** The normal maximum latency, in milliseconds, which is reached again after the recovery from the flood. */
   readonly normalMilliseconds?: number;
 }
 
@@ -21,19 +21,19 @@ export type FloodReply = readonly [status: number, dueAt: number, sentAt: number
 
 export interface FloodSeen {
   readonly replies: readonly FloodReply[];
-  /** Due, and not sent before the end because every connection was waiting for an answer. */
+  /** Due, but not sent before the end because every connection was waiting for a reply. */
   readonly unsent: number;
-  /** Among the answers with 503. */
+  /** Replies with 503 that lack Retry-After. */
   readonly withoutRetryAfter: number;
   /** Requests whose connection broke. */
   readonly broken: number;
-  /** Of the answers other than 200, for the leak scanner. */
+  /** Samples of replies other than 200, for the leak scanner. */
   readonly samples: readonly string[];
-  /** How late the sender's own timers came, at p99, in milliseconds. */
+  /** The p99 delay of the sender's own timers, in milliseconds. */
   readonly ownDelay: number;
-  /** Seconds of processor time that the sender took while it sent. */
+  /** CPU seconds that the sender used while it sent. */
   readonly ownSeconds: number;
-  /** From the end of the flood until a request was answered as in quiet times, in milliseconds. */
+  /** From the end of the flood until a request had normal latency again, in milliseconds. */
   readonly recovery: number;
 }
 
@@ -44,12 +44,12 @@ const HEAD_END = '\r\n\r\n';
 
 interface KeptConnection {
   readonly socket: Socket;
-  /** Called with the reply to what was sent last; `undefined` when the connection broke. */
+  /** Called with the status of the last request's reply; `undefined` if the connection broke. */
   onReply: ((status: number | undefined) => void) | undefined;
   received: string;
 }
 
-/** Raw sockets that stay open, one request at a time on each: it takes next to nothing, so that it measures the server. */
+/** Raw keep-alive sockets with one request at a time: almost free, so that the server is measured. */
 class Sender {
   readonly #order: FloodOrder;
   readonly #requests: readonly Buffer[];
@@ -101,7 +101,7 @@ class Sender {
     };
   }
 
-  /** Answered once, the connection has been handed to the worker. */
+  /** After its first reply, the connection has been handed to the worker. */
   async #connect(): Promise<KeptConnection> {
     const socket = connect({ port: this.#order.port, host: '127.0.0.1', noDelay: true });
     const connection: KeptConnection = { socket, onReply: undefined, received: '' };
@@ -117,7 +117,7 @@ class Sender {
     await pause(this.#order.seconds * 1000);
   }
 
-  /** At a fixed rate, whether or not what was sent before is answered. */
+  /** Sends at a fixed rate, whether or not earlier requests have replies. */
   async #runOpen(perSecond: number): Promise<void> {
     const end = this.#order.seconds * 1000;
     let due = 0;
@@ -153,7 +153,7 @@ class Sender {
     this.#sendDue();
   }
 
-  /** One after the other, on a separate connection. */
+  /** Sends sequentially, on a separate connection. */
   async #recover(): Promise<number> {
     const { normalMilliseconds } = this.#order;
     if (normalMilliseconds === undefined) return 0;
@@ -172,7 +172,7 @@ class Sender {
     return this.#requests[this.#sent % this.#requests.length] ?? Buffer.alloc(0);
   }
 
-  /** The status of the reply; `undefined` when the connection broke. */
+  /** The status of the reply; `undefined` if the connection broke. */
   async #ask(connection: KeptConnection, request: Buffer): Promise<number | undefined> {
     return new Promise((resolve) => {
       connection.received = '';

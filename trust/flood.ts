@@ -4,7 +4,7 @@ import type { FloodOrder, FloodReply, FloodSeen } from './flood-sender.ts';
 
 export type { FloodReply, FloodSeen } from './flood-sender.ts';
 
-/** Sends from a separate process: one that also starts servers, reads their logs and scans replies would be late itself. */
+/** Sends from a separate process: one that also starts servers, reads logs and scans replies would itself be late. */
 export async function sendFlood(order: FloodOrder): Promise<FloodSeen> {
   const child = fork(fileURLToPath(new URL('flood-sender.js', import.meta.url)));
   return new Promise((resolve, reject) => {
@@ -14,22 +14,22 @@ export async function sendFlood(order: FloodOrder): Promise<FloodSeen> {
   });
 }
 
-/** Answers with this status that came before the end of the flood, for each second. */
+/** Replies per second with this status, before the end of the flood. */
 export function ratePerSecond({ replies }: FloodSeen, status: number, seconds: number): number {
   return replies.filter((reply) => reply[0] === status && reply[3] <= seconds * 1000).length / seconds;
 }
 
-/** From the moment in which it was sent. */
+/** Measured from the moment when the request was sent. */
 export function timesOf({ replies }: FloodSeen, status: number): readonly number[] {
   return toTimes(replies, status, ([, , sentAt]) => sentAt);
 }
 
-/** From the moment in which it was due, whenever the sender came to it. */
+/** Measured from the moment when the request was due, even if it was sent later. */
 export function timesSinceDueOf({ replies }: FloodSeen, status: number): readonly number[] {
   return toTimes(replies, status, ([, dueAt]) => dueAt);
 }
 
-/** Of sorted values; 0 of none. */
+/** Of sorted values; 0 if there are none. */
 export function percentile(sorted: readonly number[], percent: number): number {
   return sorted[Math.min(Math.floor((sorted.length * percent) / 100), sorted.length - 1)] ?? 0;
 }

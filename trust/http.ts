@@ -7,7 +7,7 @@ export interface Sent {
   readonly method?: string;
   readonly headers?: Readonly<Record<string, string>>;
   readonly body?: Uint8Array | string;
-  /** A new connection, as a new client would have. */
+  /** Uses a new connection, like a new client. */
   readonly isFresh?: boolean;
 }
 
@@ -16,7 +16,7 @@ export interface Reply {
   readonly headers: IncomingHttpHeaders;
   readonly bytes: Buffer;
   readonly text: string;
-  /** The parsed body; `undefined` when it is not JSON. */
+  /** The parsed body; `undefined` if it is not JSON. */
   readonly json: any;
   readonly milliseconds: number;
 }
@@ -26,7 +26,7 @@ export const ARROW_STREAM = 'application/vnd.apache.arrow.stream';
 const TRIES_MAX = 60;
 const PAUSE_MILLISECONDS = 250;
 
-/** A plain client over `node:http`, which shows every reply that it gets to the leak scanner. */
+/** A plain client over `node:http`, which passes every reply to the leak scanner. */
 export class HttpClient {
   readonly #url: string;
   readonly #headers: Readonly<Record<string, string>>;
@@ -35,7 +35,7 @@ export class HttpClient {
   #triesMax = 1;
   readonly #agent = new Agent({ keepAlive: true, maxSockets: Infinity });
 
-  /** After `millisecondsMax` without an answer the client gives up, and the connection is closed. */
+  /** After `millisecondsMax` without a reply, the client gives up and closes the connection. */
   constructor(url: string, scanner: LeakScanner, headers: Readonly<Record<string, string>>, millisecondsMax?: number) {
     this.#url = url;
     this.#scanner = scanner;
@@ -43,7 +43,7 @@ export class HttpClient {
     this.#millisecondsMax = millisecondsMax;
   }
 
-  /** The same server, asked with other headers. */
+  /** The same server with other headers. */
   as(headers: Readonly<Record<string, string>>): HttpClient {
     return new HttpClient(this.#url, this.#scanner, headers, this.#millisecondsMax);
   }
@@ -61,7 +61,7 @@ export class HttpClient {
     return this.send(path, { headers: { 'content-type': ARROW_STREAM, ...headers }, body });
   }
 
-  /** Asks again when there is no room at the moment, which on a busy machine is no fault. */
+  /** Retries if there is currently no capacity, which is not an error on a busy machine. */
   patient(): HttpClient {
     const client = this.as(this.#headers);
     client.#triesMax = TRIES_MAX;
@@ -71,7 +71,7 @@ export class HttpClient {
   async send(path: string, sent: Sent): Promise<Reply> {
     for (let tries = 1; ; tries += 1) {
       const reply = await this.#sendOnce(path, sent);
-      // What may have been applied is not sent again without a key.
+      // Without a key, what may have been applied is not sent again.
       const isKnown = reply.json?.outcome === undefined;
       const isFull = reply.status === 503 && reply.headers['retry-after'] !== undefined && isKnown;
       if (!isFull || tries >= this.#triesMax) return reply;
@@ -79,7 +79,7 @@ export class HttpClient {
     }
   }
 
-  /** Rejects when the connection broke before the whole reply was there. */
+  /** Rejects if the connection broke before the whole reply arrived. */
   async #sendOnce(path: string, sent: Sent): Promise<Reply> {
     const startedAt = performance.now();
     const reply = await new Promise<Omit<Reply, 'text' | 'json' | 'milliseconds'>>((resolve, reject) => {
@@ -126,7 +126,7 @@ export class HttpClient {
   }
 }
 
-/** `undefined` when no whole reply came. */
+/** `undefined` if no complete reply arrived. */
 export async function attempt(reply: Promise<Reply>): Promise<Reply | undefined> {
   try {
     return await reply;

@@ -5,7 +5,7 @@ export interface Leak {
   readonly what: string;
 }
 
-/** What was looked at, and what was found. */
+/** What was scanned, and what was found. */
 export interface Scanned {
   readonly replies: number;
   readonly logLines: number;
@@ -18,15 +18,15 @@ export interface Scanned {
 
 const LEAKS_KEPT = 20;
 
-/** Build folders, data folders and homes; and what the engine says of itself. */
+/** Build folders, data folders and homes; and the engine's own texts. */
 const MACHINE_PATH = /\/(?:tmp|home|root|var|usr|private|rustc|Users)\/[\w.+-]+|\.cargo|node_modules/;
 const ENGINE_TEXT =
   /lance::|lancedb::|lance_\w+::|\.rs:\d+|datafusion::|DataFusion error|panicked at|GenericFailure|tokio::|object_store::|arrow_\w+::/;
 
-/** Fields whose purpose is to say where data is. */
+/** Fields whose purpose is to show where data is. */
 const PATH_FIELDS = new Set(['location', 'manifest_path', 'table_uri', 'root']);
 
-/** Looks at everything that the server says, in replies and in its log, for what it must never say. */
+/** Scans everything that the server sends or logs for what it must never reveal. */
 export class LeakScanner {
   readonly #secrets: string[] = [];
   readonly #leaks: Leak[] = [];
@@ -36,7 +36,7 @@ export class LeakScanner {
   #pathHits = 0;
   #engineHits = 0;
 
-  /** From now on these must not be seen. Replies that hand one out for the first time are scanned before. */
+  /** These must not appear from now on. Replies that legitimately return one for the first time are scanned before. */
   plant(...secrets: readonly string[]): void {
     this.#secrets.push(...secrets);
   }
@@ -62,7 +62,7 @@ export class LeakScanner {
     }
   }
 
-  /** The log is for the operator, who knows the machine: it may name folders and causes, never a secret. */
+  /** The log is for operators, who know the machine: it may contain folders and causes, but never a secret. */
   scanLog(line: string): void {
     this.#logLines += 1;
     this.#scanSecrets('log', line);

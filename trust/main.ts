@@ -9,7 +9,7 @@ import type { Result } from './report.ts';
 import { startCampaign } from './run-campaign.ts';
 import type { Running } from './run-campaign.ts';
 
-/** A word for several. */
+/** Names for groups of campaigns. */
 const GROUPS: Readonly<Record<string, readonly string[]>> = { fuzz: ['arrow', 'json', 'sql', 'names'] };
 
 const SEED = 20_261_115;
@@ -24,7 +24,7 @@ interface Wanted {
   readonly part: number;
 }
 
-/** What is known so far; kept after every campaign, so that nothing is lost when the run ends early. */
+/** The results so far, stored after every campaign, so that nothing is lost if the run ends early. */
 class Run {
   readonly #wanted: Wanted;
   readonly #results: Result[] = [];
@@ -38,7 +38,7 @@ class Run {
 
   async runAll(planned: readonly Planned[]): Promise<void> {
     const timer = setInterval(() => this.#tellHowFar(), TOLD_EVERY_MILLISECONDS);
-    // In the short form times do not decide, and nothing needs the machine for itself.
+    // In the short form, times are not decisive, and no campaign needs the machine for itself.
     const isBeside = ({ isAlone }: Planned): boolean => this.#wanted.isShort || isAlone !== true;
     await this.#runQueue(planned.filter(isBeside), AT_ONCE);
     await this.#runQueue(
@@ -48,7 +48,7 @@ class Run {
     clearInterval(timer);
   }
 
-  /** In the order of the plan, whatever ended first. */
+  /** In plan order, whichever ended first. */
   results(): readonly Result[] {
     const place = ({ campaign }: Result): number => PLAN.findIndex(({ name }) => name === campaign);
     const sorted = this.#results.toSorted((one, other) => place(one) - place(other));
@@ -102,7 +102,7 @@ class Run {
   }
 }
 
-/** `npm run trust` runs all; `npm run trust -- --short kills fuzz --seed=7` some, in short form, from another seed. */
+/** `npm run trust` runs all; `npm run trust -- --short kills fuzz --seed=7` some, in short form, with another seed. */
 async function main(): Promise<number> {
   const wanted = readArguments(process.argv.slice(2));
   const run = new Run(wanted);

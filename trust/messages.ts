@@ -1,19 +1,19 @@
 import type { Figure } from './campaign.ts';
 import type { Scanned } from './leak-scanner.ts';
 
-/** What the process of a campaign is asked for, as JSON in its arguments. */
+/** The order for a campaign's process, as JSON in its arguments. */
 export interface Order {
   readonly name: string;
   readonly seed: number;
   readonly isShort: boolean;
-  /** Share of the full size, for a try. */
+  /** The share of the full size, for a trial run. */
   readonly part: number;
   readonly minutesMax: number;
-  /** Removed by the one who gave the order. */
+  /** Removed by the process that gave the order. */
   readonly folder: string;
 }
 
-/** What it reports while it runs. */
+/** What a campaign's process reports while it runs. */
 export type Message =
   | { readonly kind: 'line'; readonly text: string }
   | { readonly kind: 'detail'; readonly text: string }

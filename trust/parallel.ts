@@ -1,4 +1,4 @@
-/** Works through 0 … count − 1 in order, several at a time. */
+/** Processes 0 … count − 1 in order, several at a time. */
 export async function inParallel(count: number, atOnce: number, work: (index: number) => Promise<void>): Promise<void> {
   let next = 0;
   await Promise.all(

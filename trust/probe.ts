@@ -2,19 +2,19 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import type { TrustServer } from './server.ts';
 
 export interface ProbeSeen {
-  /** Between two answers, or from the first question to its answer. */
+  /** Between two replies, or from the first request to its reply. */
   readonly longestMilliseconds: number;
   readonly answers: number;
-  /** Connections that the port did not take. */
+  /** Connections that the port did not accept. */
   readonly refused: number;
-  /** Answers other than 200. */
+  /** Replies other than 200. */
   readonly denied: number;
   readonly p99Milliseconds: number;
 }
 
 const PAUSE_MILLISECONDS = 10;
 
-/** Somebody who only wants to know whether anybody is there: one small request after another, each on a new connection. */
+/** Checks availability: one small request after another, each on a new connection. */
 export function startProbe(server: TrustServer, path = '/v1/tables?limit=1'): { stop(): Promise<ProbeSeen> } {
   const state = { isOver: false };
   const times: number[] = [];

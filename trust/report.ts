@@ -7,11 +7,11 @@ export interface Result {
   readonly promise: string;
   readonly seconds: number;
   readonly figures: readonly Figure[];
-  /** What went wrong, with what is needed to see it again. */
+  /** Violations, with the details needed to reproduce them. */
   readonly details: readonly string[];
 }
 
-/** The scoreboard, as a table that is also Markdown. */
+/** The scoreboard as a table that is also Markdown. */
 export function formatFigures(results: readonly Result[], { isShort }: { readonly isShort: boolean }): string {
   const rows = results.flatMap(({ campaign, seconds, figures }) =>
     figures.map((figure, index) => [

@@ -1,7 +1,7 @@
 import { Int32, toStream } from '../test/support/arrow-tables.ts';
 import type { HttpClient } from './http.ts';
 
-/** An Arrow stream of whole numbers, a column for each name. */
+/** An Arrow stream of integers, with a column for each name. */
 export function intRows(rows: readonly Readonly<Record<string, number>>[], names?: readonly string[]): Uint8Array {
   const columns = names ?? Object.keys(rows[0] ?? {});
   return toStream(

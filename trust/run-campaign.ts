@@ -12,11 +12,11 @@ import type { Result } from './report.ts';
 
 export interface Running {
   readonly name: string;
-  /** How far it is, in its own words. */
+  /** The progress, as reported by the campaign. */
   howFar(): string;
-  /** Never rejects: whatever becomes of the campaign is a row of the scoreboard. */
+  /** Never rejects: whatever happens to the campaign becomes a row of the scoreboard. */
   readonly ended: Promise<{ readonly result: Result; readonly scanned: Scanned | undefined }>;
-  /** With all processes that it started. */
+  /** Kills the campaign and all processes that it started. */
   kill(): void;
 }
 
@@ -44,7 +44,7 @@ export async function startCampaign({ name }: Planned, options: RunOptions): Pro
     child.once('exit', (code, signal) => resolve(signal ?? `exit code ${code}`));
   }).then(async (how) => {
     clearTimeout(overdue);
-    // A server that a campaign left behind ends with it.
+    // Also ends servers that a campaign left running.
     killGroup(child);
     // A process that was just killed may still write.
     await rm(folder, { recursive: true, force: true, maxRetries: 20, retryDelay: 100 });

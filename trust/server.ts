@@ -10,20 +10,20 @@ export interface TrustServer {
   readonly port: number;
   readonly folder: string;
   readonly key: string;
-  /** Asks as the administrator. */
+  /** Sends requests as the administrator. */
   readonly admin: HttpClient;
   readonly supervisorPid: number;
-  /** The worker that serves now; changes with every restart. */
+  /** The current worker; changes with every restart. */
   workerPid(): number;
   /** Workers that ended without being killed. */
   crashes(): number;
   /** In milliseconds. */
   longestWorkerStart(): number;
-  /** Workers that were replaced because they did not answer. */
+  /** Workers that were replaced because they did not respond. */
   stalls(): number;
-  /** Kills the worker the hard way, and resolves when its successor serves. */
+  /** Kills the worker with SIGKILL, and resolves when its successor serves. */
   killWorker(): Promise<void>;
-  /** Of supervisor and worker together, in MiB. */
+  /** The resident memory of supervisor and worker together, in MiB. */
   residentMebibytes(): Promise<number>;
   stop(): Promise<number | null>;
 }
@@ -32,14 +32,14 @@ export interface ServerOptions {
   readonly folder: string;
   readonly scanner: LeakScanner;
   readonly flags?: readonly string[];
-  /** A line of the log that tells of a failure, and why. */
+  /** Called with log lines that report a failure and its cause. */
   readonly failed?: (line: string) => void;
   readonly env?: Readonly<Record<string, string>>;
-  /** What is run in place of the built server. */
+  /** The program to run instead of the built server. */
   readonly program?: string;
 }
 
-/** For campaigns that ask about something else than the disk: `sync` and `kills` run as the service does by itself. */
+/** For campaigns that do not test the disk: `sync` and `kills` use the service's default. */
 export const WITHOUT_SYNC = '--storage-sync=os';
 
 export const TRUST_KEY = 'trust-administrator-key-planted-7f3a9c';

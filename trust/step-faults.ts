@@ -13,7 +13,7 @@ interface Rule {
   readonly paths: readonly string[];
 }
 
-/** Acts on the rules of `test/support/faults.ts` that are for the worker itself: pipeline steps and the disk port. */
+/** Applies the rules of `test/support/faults.ts` that concern the worker itself: pipeline steps and the disk port. */
 export class StepFaults {
   readonly #folder: string;
   readonly #state: number;
@@ -25,7 +25,7 @@ export class StepFaults {
     this.#state = openSync(join(folder, 'state'), 'r+');
   }
 
-  /** To be called when a step starts, or before a path is synced. Throws the error of a rule, or kills the process. */
+  /** Call it when a step starts, or before a path is synced. Throws the error of a rule, or kills the process. */
   reach(call: string, path = ''): void {
     this.#reload();
     let acting: Rule | undefined;
@@ -46,7 +46,10 @@ export class StepFaults {
     this.#rules = lines.map(readRule);
   }
 
-  /** How often the rule had matched before. The library counts with an atomic add; rules for both would be miscounted. */
+  /**
+   * How often the rule has matched before. The library counts with an atomic add, so rules for both would be
+   * miscounted.
+   */
   #count(id: number): number {
     const before = this.#read(id);
     const bytes = Buffer.alloc(COUNTER_BYTES);

@@ -12,7 +12,7 @@ import { tryTokens } from './tokens.ts';
 const ROLES = ['reader', 'writer', 'owner', 'admin'] as const;
 const RANK: Readonly<Record<Permission, number>> = { see: 0, read: 0, write: 1, manage: 2, administer: 3 };
 
-/** Names of equal length: replies about them must have equal length too. */
+/** Names of equal length, because replies about them must have equal lengths too. */
 const PLACES = { own: 'mine', foreign: 'them', absent: 'none' } as const;
 type TableLocation = keyof typeof PLACES;
 
@@ -74,7 +74,7 @@ const STORAGE_SECRETS = {
   google_service_account_key: 'planted-service-key-6e90d1f8',
 };
 
-/** They are refused, and what refuses them must not repeat them. */
+/** These are refused, and the refusal must not repeat them. */
 async function sendStorageSecrets(admin: HttpClient, trust: Trust): Promise<number> {
   trust.scanner.plant(...Object.values(STORAGE_SECRETS));
   let accepted = 0;
@@ -100,7 +100,7 @@ async function makeCallers(admin: HttpClient, trust: Trust): Promise<ReadonlyMap
   return callers;
 }
 
-/** What an operation before may have dropped or renamed is there again. */
+/** Restores what an earlier operation may have dropped or renamed. */
 async function renewOwn(admin: HttpClient): Promise<void> {
   await admin.post('/v1/namespace/mine/create', { mode: 'exist_ok' });
   await requireOk(admin.arrow('/v1/table/mine$t/create?mode=exist_ok', sampleStream(3)));
@@ -114,12 +114,12 @@ async function ask(caller: HttpClient, operation: Operation, place: string): Pro
   const headers = { 'x-request-id': 'same' };
   if (operation.methods[0] === 'GET') return caller.get(path, headers);
   if (operation.body.kind === 'arrow') return caller.arrow(path, sampleStream(1), headers);
-  // A body is validated before its target is looked up: only a valid one gets that far.
+  // Bodies are validated before the target is looked up, so only a valid one gets that far.
   const body = operation.body.kind === 'json' ? leastBody(operation.body.shape) : {};
   return caller.post(path, body, headers);
 }
 
-/** The expected outcome follows from the operation's target and the permission that it declares. */
+/** The expected outcome follows from the operation's target and its declared permission. */
 function findFault(
   operation: Operation,
   role: RoleOrNone,
@@ -142,7 +142,7 @@ function findFault(
     case 'database':
       if (operation.reportsAccess === true)
         return status === (place === 'own' ? 200 : 404) ? undefined : 'should be hidden';
-      // Its body names tables of the root, which they do not see, or none.
+      // Its body names tables of the root, which these callers cannot see, or none.
       if (operation.authorizesTables === true)
         return [400, 403, 404].includes(status) || isEmptyList(json) ? undefined : 'should be hidden';
       return operation.permission === 'see' || status === 403 ? undefined : 'should be 403: the database is not theirs';
@@ -158,7 +158,7 @@ function isEmptyList(json: object): boolean {
   return lists.length > 0 && lists.every((list) => list.length === 0);
 }
 
-/** A new namespace at the root is in the root, which the caller may see and not change. */
+/** A new namespace at the top level is in the root, which the caller may see but not change. */
 function isHidden(operation: Operation, status: number): boolean {
   return status === 404 || (operation.target === 'new-namespace' && status === 403);
 }
@@ -166,7 +166,9 @@ function isHidden(operation: Operation, status: number): boolean {
 const TABLE_NOT_FOUND = 4;
 const NAMESPACE_NOT_FOUND = 1;
 
-/** Of a new table the namespace must be there; a table that is missing is then another one, such as the source of a clone. */
+/**
+ * For a new table, the namespace must exist; a missing table is then a different one, such as the source of a clone.
+ */
 function isMissing({ target }: Operation, status: number, json: { code?: number } | undefined): boolean {
   if (status !== 404) return false;
   return json?.code === NAMESPACE_NOT_FOUND || (target === 'table' && json?.code === TABLE_NOT_FOUND);

@@ -10,7 +10,7 @@ const ADDERS = 4;
 const ROWS_PER_ADD = 3;
 const PATIENCE = 60;
 
-/** The client as it is published, whose own retries are the danger: it sends an insert again after a 5xx. */
+/** The published client, whose own retries are the risk: it repeats an insert after a 5xx. */
 export const client: Campaign = {
   name: 'client',
   promise: 'what the LanceDB client sends under kills and refusals is there once',
@@ -45,13 +45,14 @@ export const client: Campaign = {
       info('rows sent', sent.size * ROWS_PER_ADD),
       info('rows present', rows.length),
       none('adds missing', missing.length),
-      // The client sends no key: one whose response a kill cuts off between mark and first byte is applied again.
+      // The client sends no key, so an insert is applied again if a kill interrupts its response between mark and first
+      // byte.
       atMost('adds doubled by a kill between mark and first byte', doubled, Math.ceil(kills / 20)),
     ];
   },
 };
 
-/** As an application does that wants its rows in: the same rows again until the client says that it worked. */
+/** Like an application that insists: sends the same rows until the client reports success. */
 async function keepAdding(
   table: Table,
   state: { readonly isOver: boolean; next: number; errors: number },

@@ -3,7 +3,7 @@ import type { HttpClient, Reply } from '../http.ts';
 import { intRows, readRows, requireOk } from '../rows.ts';
 import type { Applied, FaultWrite, Headers, Rows } from './fault-write.ts';
 
-/** Rows of a table with `twice`, which is computed as `2 * value`. */
+/** Rows of a table with the computed column `twice`, defined as `2 * value`. */
 const BEFORE = [
   { id: 1, value: 10 },
   { id: 2, value: 20 },
@@ -27,7 +27,7 @@ function isComputed(rows: Rows): boolean {
   return rows.every(({ value, twice }) => twice === 2 * value);
 }
 
-/** A write to a table whose rows all have their computed values, before it and after it. */
+/** A write to a table whose rows all have their computed values, before and after. */
 function computing(
   name: string,
   send: (client: HttpClient, at: string, headers: Headers) => Promise<Reply>,
@@ -54,7 +54,7 @@ async function readFilled(client: HttpClient, table: string): Promise<readonly A
   return [filled.length === rows.length ? 1 : 0];
 }
 
-/** A view of the rows of its source with a value above 10, refreshed once before `change`. */
+/** A view of the source rows with a value above 10, refreshed once before `change`. */
 function refreshing(name: string, change: (client: HttpClient, source: string) => Promise<void>): FaultWrite {
   const idsOf = (rows: Rows): string =>
     rows

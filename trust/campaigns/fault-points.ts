@@ -1,14 +1,14 @@
 import type { FaultAction, FaultCall, FaultRule } from '../../test/support/faults.ts';
 import { CATALOG_LOG, MANIFEST, MARKS_FILE } from '../../test/support/faulty-server.ts';
 
-/** Where a write can be interrupted. */
+/** A point at which a write can be interrupted. */
 export interface FaultPoint {
   readonly name: string;
   readonly calls: readonly FaultCall[];
   /** Paths of the table's files, or others. */
   readonly paths: (table: string) => readonly string[];
   readonly faults: readonly Fault[];
-  /** The reply of the engine's first commit is lost as well. */
+  /** The reply of the engine's first commit is lost too. */
   readonly isAfterLostReply?: true;
 }
 
@@ -17,7 +17,7 @@ export interface Fault {
   readonly error?: 'EIO' | 'ENOSPC' | 'EMFILE';
 }
 
-/** The steps of the write pipeline, in the order in which they start. A write without a fault does not verify. */
+/** The steps of the write pipeline, in the order in which they start. Without a fault, a write does not verify. */
 export const WRITE_STEPS = [
   'replay',
   'enqueue',
@@ -66,13 +66,13 @@ export const FAULT_POINTS: readonly FaultPoint[] = [
   { name: 'catalog write', calls: ['write'], paths: () => CATALOG_LOG, faults: [EIO, ENOSPC] },
   { name: 'file write', calls: ['write'], paths: ofTable, faults: [EIO, ENOSPC] },
   { name: 'file open', calls: ['open'], paths: ofTable, faults: [EMFILE, EIO] },
-  // The engine renames its temporary files by system calls of its own, which no library sees.
+  // The engine renames its temporary files with direct system calls, which no library sees.
   { name: 'file rename', calls: ['rename'], paths: ofTable, faults: [EIO, ENOSPC] },
   { name: 'file removal', calls: ['unlink'], paths: ofTable, faults: [EIO, ...KILLS] },
   { name: 'upload write', calls: ['write'], paths: () => ['/uploads/'], faults: [EIO, ENOSPC] },
 ];
 
-/** Counts how often a write reaches the point, and does nothing. */
+/** Counts how often a write reaches the point, without any effect. */
 export function toCounter({ calls, paths }: FaultPoint, table: string): FaultRule {
   return { action: 'log', calls, paths: paths(table), count: 0 };
 }
@@ -83,7 +83,7 @@ export function toRule({ calls, paths }: FaultPoint, fault: Fault, at: { table: 
 
 export const LOST_COMMIT: FaultRule = { ...LOST_REPLY, calls: ['link'], paths: MANIFEST };
 
-/** What a full run tries before all else: a kill at each step of each write, and each lost reply. */
+/** What a full run tries first: a kill at each step of each write, and each lost reply. */
 export function isEssential({ name }: FaultPoint, { action }: Fault, occurrence: number): boolean {
   return action === 'lose' || (name.startsWith('step ') && occurrence === 0);
 }
@@ -92,14 +92,17 @@ export function isKill({ action }: Fault): boolean {
   return action === 'kill' || action === 'kill-after';
 }
 
-/** A kill here falls between the mark of an answer and its first byte: a retry without a key is then a new request. */
+/** A kill between the mark of a response and its first byte: a retry without a key is then a new request. */
 export function isAtMark({ name }: FaultPoint, { action }: Fault): boolean {
   return name === 'step send' || (name === 'mark' && action === 'kill-after');
 }
 
 const OCCURRENCES_MAX = 4;
 
-/** Which of a point's occurrences are tried: all of a few, else the first ones, one in the middle and the last. */
+/**
+ * Which occurrences of a point are tried: all if there are few, otherwise the first ones, one in the middle and the
+ * last.
+ */
 export function pickOccurrences(count: number): readonly number[] {
   if (count <= OCCURRENCES_MAX) return Array.from({ length: count }, (_unused, each) => each);
   return [0, 1, Math.floor(count / 2), count - 1];

@@ -12,19 +12,19 @@ export interface Rig {
   readonly faults: Faults;
 }
 
-/** One write, and one fault at one moment of it. */
+/** One write with one fault at one point. */
 export interface Trial {
   readonly write: FaultWrite;
   readonly isKeyed: boolean;
   readonly point: FaultPoint;
   readonly fault: Fault;
-  /** Which of the moments at this point: the n-th sync, the n-th commit. */
+  /** Which occurrence of the point: the n-th sync, the n-th commit. */
   readonly occurrence: number;
 }
 
 export interface FaultTally {
   injected: number;
-  /** Kills at steps and lost replies that were tried. */
+  /** Tried kills at steps and lost replies. */
   essential: number;
   notReached: number;
   compared: number;
@@ -36,25 +36,25 @@ export interface FaultTally {
   doubledKeyed: number;
   doubledKeyless: number;
   doubledAtMark: number;
-  /** Refused at the first attempt, and applied. */
+  /** Refused on the first attempt, but applied. */
   refusedAndApplied: number;
-  /** Derived data that differs from what it is derived from, also after it was brought up to date. */
+  /** Derived data that differs from its source even after it was brought up to date. */
   notFollowing: number;
   unexpected: number;
-  /** The server did not come back, or a table could not be read. */
+  /** The server did not restart, or a table could not be read. */
   unavailable: number;
   readonly blame: (kind: string, detail: string) => void;
 }
 
 type Outcome = 'done' | 'refused' | 'unknown';
 
-/** The LanceDB client sends a request again three times; with a key, a program goes on until it has an answer. */
+/** The LanceDB client retries a request three times; with a key, a program continues until it gets a reply. */
 const KEYLESS_TRIES = 4;
 const KEYED_TRIES = 20;
 const TRIES_BEFORE_RESTART = 4;
 const PAUSE_MILLISECONDS = 50;
 
-/** Gives whether the fault happened. */
+/** Returns whether the fault was injected. */
 export async function runTrial(rig: Rig, trial: Trial, at: { table: string; tally: FaultTally }): Promise<boolean> {
   const { write, point, fault, occurrence } = trial;
   const { faults, server } = rig;
@@ -63,7 +63,7 @@ export async function runTrial(rig: Rig, trial: Trial, at: { table: string; tall
   const set = faults.set(toRule(point, fault, { table, skip: occurrence }));
   if (point.isAfterLostReply) faults.add(LOST_COMMIT);
   const outcomes = await sendAll(rig, trial, { table, tally, round: 0 });
-  // What follows an answer, such as its mark, may be a moment later.
+  // What follows a response, such as its mark, may happen a moment later.
   if (set.acted() === 0) await sleep(PAUSE_MILLISECONDS);
   const isInjected = set.acted() > 0;
   faults.clear();
@@ -81,14 +81,16 @@ export async function runTrial(rig: Rig, trial: Trial, at: { table: string; tall
   return isInjected;
 }
 
-/** A failed mark shows after a restart only, and a table may be read-only until then. Of the others, each second one. */
+/**
+ * A failed mark only shows after a restart, and a table may be read-only until then. For the others, every second time.
+ */
 function needsNewWorker({ fault, point, occurrence }: Trial, outcomes: readonly Outcome[]): boolean {
   if (isKill(fault)) return false;
   const isAlways = point.name === 'mark' || point.name === 'table sync' || outcomes.includes('unknown');
   return isAlways || occurrence % 2 === 0;
 }
 
-/** One that is just being replaced is left alone. */
+/** A worker that is already being replaced is left alone. */
 export async function replaceWorker({ server }: Rig): Promise<void> {
   await server.killWorker().catch(() => undefined);
 }
@@ -99,7 +101,7 @@ async function readApplied({ server }: Rig, { write }: Trial, table: string): Pr
   return retried(async () => write.read(server.admin, table));
 }
 
-/** A kill after the answer may break the connection of the read. */
+/** A kill after the response may break the connection of the read. */
 async function retried<Value>(read: () => Promise<Value>): Promise<Value> {
   for (let reads = 1; ; reads += 1) {
     try {
@@ -111,7 +113,7 @@ async function retried<Value>(read: () => Promise<Value>): Promise<Value> {
   }
 }
 
-/** The same words once more, as new requests: each must be applied, not taken for the one before it. */
+/** Sends the same body as new requests: each must be applied, not mistaken for the previous one. */
 async function sendOnPurpose(
   rig: Rig,
   trial: Trial,

@@ -36,7 +36,7 @@ interface Once {
   readonly read?: (client: HttpClient, table: string) => Promise<Applied>;
 }
 
-/** A write that changes nothing more when it is applied twice: the rows are those before it, or those after it. */
+/** A write that has no further effect when applied twice: the rows are either `before` or `after`. */
 function once({ name, post, arrow, before = BEFORE, after = BEFORE, prepare = createBefore, read }: Once): FaultWrite {
   const readOne = read ?? (async (client, table) => whichOf(await readRows(client, table), before, after));
   return {
@@ -64,7 +64,7 @@ function compareRows(one: unknown, other: unknown): number {
   return JSON.stringify(one).localeCompare(JSON.stringify(other));
 }
 
-/** Of rows that come `size` at a time. */
+/** For rows that are added `size` at a time. */
 function timesOf(count: number, size = 1): Applied {
   return count % size === 0 ? count / size : 'torn';
 }
@@ -120,7 +120,7 @@ function forMembers(count: number, of: (member: number) => Applied): readonly Ap
   return Array.from({ length: count }, (_unused, member) => of(member));
 }
 
-/** Each batch is larger than a chunk, and so a separate commit. */
+/** Each batch is larger than a chunk, and so becomes a separate commit. */
 const LONG_STREAM = tableToIPC(
   new Table(
     Array.from({ length: LONG_CHUNKS }, (_unused, chunk) => {
@@ -198,7 +198,7 @@ async function createChanged(client: HttpClient, table: string): Promise<void> {
   await requireOk(client.post(`/v1/table/${table}/update`, { updates: [['value', '0']] }));
 }
 
-/** What an external writer has staged, by the table. */
+/** What an external writer has staged, by table. */
 const staged = new Map<string, StagedVersion>();
 const beside = (table: string): string => `${table}-beside`;
 

@@ -14,7 +14,7 @@ const SERVERS = 2;
 const FULL_SECONDS = 480;
 const SHORT_SECONDS = 35;
 
-/** Every kind of write is interrupted at every point; then what was answered is compared with what is there. */
+/** Interrupts every kind of write at every point, then compares the replies with the stored data. */
 export const faults: Campaign = {
   name: 'faults',
   promise: 'a write is applied exactly once and whole, wherever it is interrupted',
@@ -86,7 +86,7 @@ function toTrials(write: FaultWrite, point: FaultPoint, reached: number): readon
   );
 }
 
-/** A trial of each point and fault, then another of each, so that a run that ends early has tried all of them. */
+/** One trial of each point and fault, then another of each, so that a run that ends early has tried all of them. */
 function inTurn(all: readonly Trial[], random: (below: number) => number): readonly Trial[] {
   const groups = new Map<string, Trial[]>();
   for (const trial of shuffle(all, random)) {

@@ -66,7 +66,7 @@ export const fuzzArrow: Campaign = {
         trust.blame('no answer', `${where}: ${String(error)}`);
       }
     });
-    // Nobody dropped one: there are as many as were accepted.
+    // Nothing drops tables, so there are as many as were accepted.
     const left = (await listTables(admin)).length - seen.accepted;
     return [
       atLeast('mutated Arrow bodies, over HTTP', count, trust.size(200_000, 1500)),

@@ -17,7 +17,7 @@ const TABLES = 4;
 const RENEW_EVERY = 400;
 const BODY_SHOWN_LENGTH = 8000;
 
-/** Bodies that nearly fit, to every operation there is. */
+/** Sends bodies that are almost valid to every operation. */
 export const fuzzJson: Campaign = {
   name: 'json',
   promise: 'no JSON body ends the server or is answered with 5xx',

@@ -13,7 +13,7 @@ const ROWS = 48;
 const AT_ONCE = 6;
 const DEPTH_MAX = 4;
 
-/** Expression trees are written as SQL and evaluated here; the rows and values that come back must be the same. */
+/** Writes expression trees as SQL and evaluates them here; the server must return the same rows and values. */
 export const fuzzSql: Campaign = {
   name: 'sql',
   promise: 'SQL gives the right rows or a 400, never other rows',
@@ -74,7 +74,7 @@ interface Tried {
   readonly isRight: boolean;
 }
 
-/** Every third text is a column of the result, the others are filters. */
+/** Every third text is a result column; the others are filters. */
 async function tryOne(client: HttpClient, rows: readonly SqlRow[], seed: number): Promise<Tried> {
   const random = seededRandom(seed);
   const depth = 1 + random(DEPTH_MAX);
@@ -104,7 +104,7 @@ async function tryColumn(
   return { text: column.text, reply, isRight: reply.status !== 200 || isWhole };
 }
 
-/** Whole numbers of 64 bits may come as texts of digits. */
+/** 64-bit integers may arrive as text. */
 function isSame(found: unknown, expected: number | string | null): boolean {
   if (expected === null) return found === null;
   return typeof expected === 'number' ? Number(found) === expected : found === expected;

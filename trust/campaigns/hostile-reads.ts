@@ -17,7 +17,7 @@ const AT_ONCE = 8;
 const MEBIBYTES_MAX = 2048;
 const OTHERS_MILLISECONDS_MAX = 200;
 const WORST_SHOWN = 5;
-/** A client that reads slowly takes so many pieces, one at a time. */
+/** A slow client reads this many pieces, one at a time. */
 const SLOW_PIECES = 5;
 
 export const hostileReads: Campaign = {
@@ -76,10 +76,10 @@ const SHORT_READS = 36;
 
 interface Seen {
   readonly read: HostileRead;
-  /** 0: hung up, or the connection broke. */
+  /** 0: the client hung up, or the connection broke. */
   readonly status: number;
   readonly milliseconds: number;
-  /** At its end. */
+  /** The server's memory at the end of the read. */
   readonly mebibytes: number;
 }
 
@@ -147,7 +147,7 @@ async function makeReader(
 const TRIES_MAX = 5;
 const PAUSE_MILLISECONDS = 500;
 
-/** A hostile client does not give up at a 503 either. */
+/** A hostile client does not give up after a 503 either. */
 async function keepSending(server: TrustServer, key: string, read: HostileRead, patience: number): Promise<number> {
   for (let tries = 1; ; tries += 1) {
     const status = await sendRead(server, key, read, patience);
@@ -195,14 +195,14 @@ interface Watched {
   readonly p99: number;
   readonly longest: number;
   readonly answers: number;
-  /** Of another caller, answered with anything but 200. */
+  /** Requests of another caller that did not get 200. */
   readonly refused: number;
-  /** p99 of the delay of this process, which sends the hostile reads too; in milliseconds. */
+  /** The p99 delay of this process, which also sends the hostile reads, in milliseconds. */
   readonly ownDelay: number;
   readonly slowest: readonly string[];
 }
 
-/** The memory of the server, and what another caller gets, while the work runs. */
+/** Watches the memory of the server, and the replies to another caller, while the work runs. */
 async function watchWhile(server: TrustServer, other: HttpClient, work: () => Promise<void>): Promise<Watched> {
   const state = { isOver: false, mebibytes: 0, refused: 0 };
   const times: number[] = [];
@@ -281,7 +281,7 @@ function toStatusFigures(seen: readonly Seen[]): readonly Figure[] {
   ];
 }
 
-/** The longest, and those with most memory at their end. */
+/** The longest reads, and those with the most memory at their end. */
 function describeWorst(seen: readonly Seen[]): readonly string[] {
   const describe = ({ read, status, milliseconds, mebibytes }: Seen): string =>
     `${read.name} (${read.manner}): ${status}, ${Math.round(milliseconds)} ms, ${Math.round(mebibytes)} MiB`;

@@ -5,7 +5,10 @@ import type { Writer, WriterParts } from './kill-writers.ts';
 
 const REFRESH_EVERY = 10;
 
-/** A table with a computed column under inserts, updates and deletes, and a view of it that is refreshed now and then. */
+/**
+ * A table with a computed column under inserts, updates and deletes, with a view of it that is refreshed from time to
+ * time.
+ */
 export function derivedWriter({ client, round, tally }: WriterParts): Writer {
   const [table, view] = [`${round}-computed`, `${round}-view`];
   const at = `/v1/table/${table}`;

@@ -3,7 +3,7 @@ import { attempt } from '../http.ts';
 import { Known, KnownCount } from '../model/known.ts';
 import { intRows, readRows, requireOk } from '../rows.ts';
 
-/** What was found wrong at the end, by kind. */
+/** Violations found at the end, by kind. */
 export interface Tally {
   acknowledged: number;
   unknown: number;
@@ -12,17 +12,17 @@ export interface Tally {
   lost: number;
   doubled: number;
   torn: number;
-  /** A write that was answered with 5xx and is there all the same. */
+  /** Writes that got a 5xx but were applied. */
   failedAfterCommit: number;
   unexpected: number;
-  /** Requests without a key that were answered as one before them. */
+  /** Requests without a key that got the result of an earlier one. */
   replayed: number;
   readonly blame: (kind: string, detail: string) => void;
 }
 
 export type Outcome = 'done' | 'unknown' | 'refused';
 
-/** One kind of write, sent by one client after another answer, and what must be there at the end. */
+/** One kind of write, sent sequentially by one client, and what must exist at the end. */
 export interface Writer {
   readonly pauseMilliseconds: number;
   prepare(): Promise<void>;
@@ -32,7 +32,7 @@ export interface Writer {
 
 export interface WriterParts {
   readonly client: HttpClient;
-  /** In front of all names of the round. */
+  /** The prefix of all names in the round. */
   readonly round: string;
   readonly tally: Tally;
 }
@@ -60,7 +60,7 @@ export function makeWriters(parts: WriterParts): readonly Writer[] {
   ];
 }
 
-/** The answers that say for certain that nothing was done, beside which every 4xx is unexpected. */
+/** Replies that certainly mean that nothing was done; any other 4xx is unexpected. */
 export async function outcomeOf(
   reply: Promise<Reply>,
   tally: Tally,
@@ -96,9 +96,9 @@ function judge(tally: Tally, what: string, known: Known, observed: string): void
 }
 
 /**
- * The same words every time. Half of them say by a key which request it is, and send it until it is answered: these are
- * carried out exactly once. Of the others one that is answered as if it had come before counts for nothing: a kill in the
- * moment of an answer leaves a doubt, as `docs/guides/loading.md` says.
+ * Always sends the same body. Half of the requests have a key and are repeated until they get a reply: these must be
+ * applied exactly once. Of the others, those that get an earlier result are not counted: a kill during a response
+ * leaves a doubt, as documented in `docs/guides/loading.md`.
  */
 function incrementers({ client, round, tally }: WriterParts, count: number): readonly Writer[] {
   const table = `${round}-counters`;
@@ -185,7 +185,7 @@ function judgeBatch(tally: Tally, what: string, outcome: Outcome | 'failed', fou
   tally.blame(kind, `${what}: ${found} rows after "${outcome}"`);
 }
 
-/** Two rows at once, by key: both are new or both are old. */
+/** Two rows at once, by key: both must be new, or both old. */
 function merges({ client, round, tally }: WriterParts): Writer {
   const table = `${round}-ledger`;
   const known = Array.from({ length: 5 }, () => new Known('0'));
@@ -214,7 +214,7 @@ function merges({ client, round, tally }: WriterParts): Writer {
   };
 }
 
-/** All values of one write are equal; different ones are of two writes. */
+/** All values of one write are equal; different ones come from two writes. */
 function judgeWhole(tally: Tally, what: string, known: Known, values: readonly unknown[]): void {
   if (new Set(values).size === 1) {
     judge(tally, what, known, String(values[0]));
@@ -224,7 +224,7 @@ function judgeWhole(tally: Tally, what: string, known: Known, values: readonly u
   tally.blame('torn', `${what}: ${values.join(' ')}`);
 }
 
-/** Several columns of several rows by one update. */
+/** Updates several columns of several rows at once. */
 function pairUpdates({ client, round, tally }: WriterParts): Writer {
   const table = `${round}-pairs`;
   const known = new Known('0');
@@ -254,13 +254,13 @@ function pairUpdates({ client, round, tally }: WriterParts): Writer {
   };
 }
 
-/** What is there under a name of its own, and gone again a few steps later. */
+/** An object with a unique name that is created, and removed a few steps later. */
 interface Passing {
   readonly at: WriterParts;
   readonly pauseMilliseconds: number;
   readonly make: (serial: number) => Promise<Reply>;
   readonly remove: (serial: number) => Promise<Reply>;
-  /** How the thing looks when it is there. */
+  /** How the object looks if it exists. */
   readonly whole: string;
   readonly prepare?: () => Promise<void>;
   readonly look: () => Promise<ReadonlyMap<number, string>>;
@@ -278,7 +278,7 @@ function passing({ at, pauseMilliseconds, make, remove, whole, prepare, look, wh
       known.set(serial, made);
       settle(made, await outcomeOf(make(serial), tally), whole);
       const old = known.get(serial - KEPT);
-      // Where it is not known whether the thing was made, it may be that there is nothing to remove.
+      // If it is unknown whether the object was created, there may be nothing to remove.
       if (old !== undefined)
         settle(old, await outcomeOf(remove(serial - KEPT), tally, old.allows('absent') ? [404] : []), 'absent');
     },
@@ -299,7 +299,7 @@ function comingAndGoing(at: WriterParts): Writer {
     whole: '1',
     prepare: async () => requireOk(client.arrow(`/v1/table/${table}/create`, intRows([], ['id']))),
     make: async (id) => client.arrow(`/v1/table/${table}/insert`, intRows([{ id }])),
-    // A delete that finds nothing is acknowledged too.
+    // A delete without matches is acknowledged too.
     remove: async (id) => client.post(`/v1/table/${table}/delete`, { predicate: `id = ${id}` }),
     async look() {
       const counts = new Map<number, number>();
@@ -471,7 +471,7 @@ function namespaces(at: WriterParts): Writer {
   });
 }
 
-/** A table that goes by one name, then by the other. */
+/** A table that is renamed back and forth. */
 function renames({ client, round, tally }: WriterParts): Writer {
   const names = [`${round}-here`, `${round}-there`] as const;
   const known = new Known(names[0]);

@@ -9,12 +9,12 @@ import { makeWriters } from './kill-writers.ts';
 import type { Tally, Writer } from './kill-writers.ts';
 
 const KILLS_PER_ROUND = 25;
-/** Of the time that it has; the rest is for the last comparison. */
+/** The share of the time for killing; the rest is for the final comparison. */
 const TIME_SHARE = 0.85;
 /** Longest wait for the writes that belong to a kill. */
 const WRITES_WAIT_MILLISECONDS = 5000;
 
-/** The worker is killed again and again under writers of all kinds; then the tables are compared with what was answered. */
+/** Kills the worker repeatedly under writers of all kinds, then compares the tables with the replies. */
 export const kills: Campaign = {
   name: 'kills',
   promise: 'what was acknowledged is there, once and whole, after any number of crashes',
@@ -84,12 +84,12 @@ interface Round {
   readonly round: string;
   readonly endAt: number;
   readonly killedBefore: number;
-  /** On the average. */
+  /** On average. */
   readonly writesPerKill: number;
   readonly killed: () => void;
 }
 
-/** Tables of its own each time: those of a thousand versions would measure something else. */
+/** Uses new tables each time: those with a thousand versions would measure something else. */
 async function runRound(options: Round): Promise<void> {
   const { server, tally, random, round, endAt, killedBefore, writesPerKill, killed } = options;
   const parts = { client: server.admin, round, tally };

@@ -2,7 +2,7 @@ import type { Figure } from '../campaign.ts';
 import { none, info } from '../campaign.ts';
 import type { Scanned } from '../leak-scanner.ts';
 
-/** What the scanner found in all replies to the other campaigns. */
+/** What the scanner found in all replies of the other campaigns. */
 export function reportLeaks(scanned: Scanned): readonly Figure[] {
   return [
     info('replies scanned', scanned.replies),

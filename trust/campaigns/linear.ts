@@ -18,7 +18,9 @@ const HISTORIES_AT_ONCE = 4;
 
 type Histories = readonly Action[][];
 
-/** Clients act at once on a few keys of a table; then a checker searches for an order in which every answer is right. */
+/**
+ * Clients write concurrently to a few keys of a table; then a checker searches for an order that explains every reply.
+ */
 export const linear: Campaign = {
   name: 'linear',
   promise: 'concurrent writes and reads of a row look as if done one after another',
@@ -86,14 +88,14 @@ async function record(
     const key = random(KEYS);
     histories[key]?.push(await act({ client, table, key, value: serial + 1, kind: pickKind(random) }));
   });
-  // To save space: whether it is known to be dropped says nothing about the history.
+  // Only to save space: whether the drop succeeds is irrelevant for the history.
   await attempt(client.post(`/v1/table/${table}/drop`, {}));
   return histories;
 }
 
 const WRITES = ['upsert', 'insert-absent', 'set', 'add', 'insert', 'delete'] as const;
 
-/** Half of them look: a write that went wrong shows only in what is read after it. */
+/** Half of them are reads: a faulty write only shows in a later read. */
 function pickKind(random: (below: number) => number): Action['kind'] {
   return random(2) === 0 ? 'read' : (WRITES[random(WRITES.length)] ?? 'read');
 }
@@ -113,7 +115,7 @@ async function act(asked: Asked): Promise<Action> {
   return { kind: asked.kind, value: asked.value, startedAt, endedAt, answer };
 }
 
-/** Two columns are always written together: a row whose two differ is torn, and equals no value. */
+/** Two columns are always written together: a row with two different values is torn, and equals no value. */
 async function read({ client, table, key }: Asked): Promise<Answer> {
   const rows = await readRows(client, table, { filter: `id = ${key}` });
   const values = rows.map(({ a, b }) => (a === b ? Number(a) : Number.NaN));

@@ -155,7 +155,7 @@ async function throwBombs(trust: Trust, server: TrustServer): Promise<readonly F
       accepted += 1;
       trust.blame('bomb', `${name}: ${reply.status} ${reply.text.slice(0, 200)}`);
     }
-    // The first one also pays for what is loaded only once.
+    // The first one includes the cost of one-time loading.
     const median = times.toSorted((one, other) => one - other)[Math.floor(times.length / 2)] ?? 0;
     figures.push(none(`${name} (${Math.ceil(body.length / 1024)} KiB) not refused`, accepted));
     figures.push(

@@ -11,7 +11,7 @@ import { WITHOUT_SYNC } from '../server.ts';
 
 const AT_ONCE = 6;
 
-/** Pieces that other servers have taken for paths, for other names, or for nothing. */
+/** Pieces that other servers have mistaken for paths, other names, or nothing. */
 const PIECES = [
   '.',
   '..',
@@ -124,13 +124,13 @@ export const names: Campaign = {
   },
 };
 
-/** All different: two who use one name at once would see each other's table. */
+/** All different: two clients with the same name would see each other's table. */
 function makeNames(seed: number, count: number): readonly string[] {
   const taken = new Set(['victim', 'host']);
   return Array.from({ length: count }, (_unused, index) => {
     const random = seededRandom(seed + index);
     const pieces = Array.from({ length: 1 + random(3) }, () => PIECES[random(PIECES.length)] ?? 'a');
-    // Half of a pair of surrogates has no bytes: what arrives is a replacement.
+    // An unpaired surrogate has no UTF-8 form: a replacement character arrives.
     const plain = Buffer.from(pieces.join('')).toString();
     const name = random(3) === 0 && !taken.has(plain) ? plain : `${plain}${index}`;
     taken.add(name);

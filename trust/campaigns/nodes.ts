@@ -20,12 +20,12 @@ import { raceForNames } from './races.ts';
 
 const NODES = 3;
 const CONTENDERS = 9;
-/** That insert into one table at once. */
+/** Clients that insert into one table at the same time. */
 const CLIENTS = 16;
-/** Of the time that it has; the rest is for the last comparison. */
+/** The share of the time for faults; the rest is for the final comparison. */
 const TIME_SHARE = 0.9;
 
-/** Three nodes on PostgreSQL and an object store, while each of these and every connection between them fails. */
+/** Three nodes on PostgreSQL and an object store, while each of these, and every connection between them, fails. */
 export const nodes: Campaign = {
   name: 'nodes',
   promise: 'any node serves any request, and no fault of one loses, doubles or hides an acknowledged write',
@@ -39,7 +39,7 @@ export const nodes: Campaign = {
       nodes: NODES,
       leaseSeconds,
       adminKey: TRUST_KEY,
-      // A poll for commits of external writers, which this campaign has none of, would count as a request of a warm read.
+      // This campaign has no external writers, and a poll for their commits would count as a request of a warm read.
       flags: ['--storage-poll-seconds=3600'],
     });
     const random = seededRandom(trust.seed);

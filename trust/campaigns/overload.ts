@@ -10,7 +10,7 @@ import { startProbe } from '../probe.ts';
 import { requireOk } from '../rows.ts';
 import type { TrustServer } from '../server.ts';
 
-/** So many that a search is work for the engine: a flood of requests that cost nothing would measure the sender. */
+/** Enough that a search is real work for the engine: a flood of cheap requests would measure the sender. */
 const ROWS = 60_000;
 const DIMENSIONS = 64;
 const CONNECTIONS = 400;
@@ -43,7 +43,7 @@ function makeSearch(): string {
   return JSON.stringify({ k: 10, vector, columns: { column_names: ['id'] } });
 }
 
-/** The same sender measures what the server carries, what a search takes alone, and the flood. */
+/** The same sender measures the server's capacity, the time of a single search, and the flood. */
 async function runFlood(trust: Trust, { port, key }: TrustServer): Promise<readonly Figure[]> {
   const seconds = trust.size(10, 4);
   const bodies = Array.from({ length: BODIES }, makeSearch);
@@ -86,7 +86,7 @@ function judgeRefusals(flood: FloodSeen): readonly Figure[] {
   ];
 }
 
-/** Headers, bodies and readers that hardly move, a third of each. */
+/** Headers, bodies and readers that hardly move, a third each. */
 async function runSlowClients(trust: Trust, server: TrustServer): Promise<readonly Figure[]> {
   const count = trust.size(2000, 300);
   const before = startProbe(server);

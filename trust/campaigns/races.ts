@@ -7,7 +7,7 @@ import { inParallel } from '../parallel.ts';
 const CONTENDERS = 8;
 const NAMES_AT_ONCE = 2;
 
-/** Eight clients create the same name at the same moment: one succeeds, seven learn that it exists. */
+/** Eight clients create the same name at the same moment: one succeeds, seven are told that it exists. */
 export const races: Campaign = {
   name: 'races',
   promise: 'of all who create a name at once, exactly one wins',
@@ -30,9 +30,9 @@ export const races: Campaign = {
 export interface RaceOutcome {
   /** Names without exactly one winner. */
   wrong: number;
-  /** Answers other than 200 and 409. */
+  /** Replies other than 200 and 409. */
   unexpected: number;
-  /** Tables with other rows than their winner sent. */
+  /** Tables with rows that their winner did not send. */
   foreignRows: number;
 }
 

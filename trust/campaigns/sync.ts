@@ -15,7 +15,10 @@ import type { TrustServer } from '../server.ts';
 
 const CALLS = 'openat,fsync,fdatasync,rename,renameat,renameat2,link,linkat,mkdir,mkdirat,sync_file_range,syncfs';
 
-/** The kernel is asked, not the server: which files and folders were made, and which were synced, before each answer. */
+/**
+ * Traces system calls instead of trusting the server: which files and folders were created, and which were synced,
+ * before each reply.
+ */
 export const sync: Campaign = {
   name: 'sync',
   promise: 'what a write made is on the disk before the write is acknowledged',
@@ -48,7 +51,7 @@ export const sync: Campaign = {
   },
 };
 
-/** To all threads, or not at all: what a thread does before would be missing in the trace. */
+/** Attached to all threads or not at all: earlier calls of a thread would be missing in the trace. */
 async function isAttached(tracer: ChildProcessByStdio<null, null, Readable>): Promise<void> {
   await new Promise<void>((resolve) => {
     createInterface({ input: tracer.stderr }).on('line', (line) => {
@@ -88,7 +91,7 @@ async function writeMany(trust: Trust, server: TrustServer, count: number): Prom
   return writes;
 }
 
-/** In seconds, as the tracer writes them. */
+/** In seconds, as in the tracer's output. */
 function now(): number {
   return (performance.timeOrigin + performance.now()) / 1000;
 }

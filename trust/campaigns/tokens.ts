@@ -7,7 +7,7 @@ import type { Figure, Trust } from '../campaign.ts';
 import { none, info } from '../campaign.ts';
 import type { HttpClient, Reply } from '../http.ts';
 
-/** Tokens that must not open any door, and one that must open each. */
+/** Tokens that must be refused everywhere, and one that must be accepted everywhere. */
 export async function tryTokens(trust: Trust): Promise<readonly Figure[]> {
   const provider = await startIdentityProvider();
   try {
@@ -56,7 +56,7 @@ async function knock(client: HttpClient, method: string, isArrow: boolean, path:
   return isArrow ? client.arrow(path, sampleStream(1)) : client.post(path, {});
 }
 
-/** What was sent as a credential is a secret, also when it opens nothing. */
+/** Whatever was sent as a credential is a secret, even if it is invalid. */
 function secretsOf(headers: Readonly<Record<string, Headers>>): readonly string[] {
   const sent = Object.values(headers).flatMap((each) => Object.values(each));
   return sent.map((value) => value.replace(/^\w+ /, '')).filter(({ length }) => length > 30 && length < 5000);

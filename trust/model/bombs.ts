@@ -5,7 +5,7 @@ const ZSTD_BLOCK_BYTES = 128 * 1024;
 const ZSTD = 1;
 const LZ4 = 0;
 
-/** Small bodies that say, or are, much. */
+/** Small bodies that declare, or decode to, huge ones. */
 export function makeBombs(): Readonly<Record<string, Buffer>> {
   const bytes = schemaMessage([field('x', TYPES.int8)]);
   return {
@@ -27,7 +27,7 @@ function batchOf(rows: number, codec: number, packed: Buffer): Buffer {
   return batchMessage({ rows, nodes: [[rows, 0]], buffers: [Buffer.alloc(0), Buffer.concat([length, packed])], codec });
 }
 
-/** A frame of blocks that each say: 128 KiB of the same byte. */
+/** A frame of blocks that each declare 128 KiB of the same byte. */
 function zstdOfZeros(bytes: number): Buffer {
   const header = Buffer.from([0x28, 0xb5, 0x2f, 0xfd, 0xa0, 0, 0, 0, 0]);
   header.writeUInt32LE(bytes, 5);

@@ -1,4 +1,4 @@
-/** Rows that the record batches of a stream declare in their headers, read without looking at any data. */
+/** The number of rows that the record batches of a stream declare in their headers, without reading any data. */
 export function declaredRows(stream: Buffer): number {
   let rows = 0;
   for (let at = 0; at + 8 <= stream.length;) {
@@ -19,7 +19,7 @@ export function declaredRows(stream: Buffer): number {
   return rows;
 }
 
-/** Where a field of a flatbuffer table stands, by slot. */
+/** Returns the position of a field in a flatbuffer table, by slot. */
 function readTable(bytes: Buffer, table: number): (slot: number) => number | undefined {
   const vtable = table - bytes.readInt32LE(table);
   const size = bytes.readUInt16LE(vtable);

@@ -1,4 +1,4 @@
 import { OPERATIONS } from '../../src/operations/registry.ts';
 
-/** A campaign waits for whole replies. */
+/** Excludes endless operations, because campaigns wait for complete replies. */
 export const FINITE_OPERATIONS = OPERATIONS.filter(({ isEndless }) => isEndless === undefined);

@@ -3,7 +3,7 @@ type Random = (below: number) => number;
 /** A read by which a caller may take more than its share. */
 export interface HostileRead {
   readonly name: string;
-  /** Below the address of the table. */
+  /** Relative to the address of the table. */
   readonly operation: 'query' | 'analyze_plan' | 'explain_plan' | 'count_rows';
   readonly body: string;
   /** What the client does with the reply. */
@@ -16,7 +16,7 @@ export interface HostileTable {
   readonly dimensions: number;
 }
 
-/** The same reads for the same seed, in an order in which kinds alternate. */
+/** The same reads for the same seed, with alternating kinds. */
 export function makeHostileReads(random: Random, table: HostileTable, count: number): readonly HostileRead[] {
   return Array.from({ length: count }, (_unused, index) => {
     const make = KINDS[index % KINDS.length] ?? manyNeighbours;

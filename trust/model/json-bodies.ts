@@ -1,6 +1,6 @@
 type Random = (below: number) => number;
 
-/** As much of JSON Schema as the shapes of the service use. */
+/** The subset of JSON Schema that the service's shapes use. */
 export interface Shape {
   readonly type?: string;
   readonly properties?: Readonly<Record<string, Shape>>;
@@ -71,7 +71,7 @@ const TEXTS = [
 
 const NUMBERS = [0, 1, 2, 3, 10, -1, 0.5, 1000, 65_536, 2 ** 31, 2 ** 32, 2 ** 53 - 1, 1e19];
 
-/** A body that mostly fits its shape, so that it gets past the first check, with faults sown in. */
+/** A body that mostly matches its shape, so that it passes the first check, with some faults. */
 export function makeBody(shape: Shape, random: Random, depth = 0): unknown {
   if (random(12) === 0) return WILD[random(WILD.length)];
   if (shape.const !== undefined) return shape.const;
@@ -98,7 +98,7 @@ export function makeBody(shape: Shape, random: Random, depth = 0): unknown {
 function makeObject(shape: Shape, random: Random, depth: number): Record<string, unknown> {
   const made: Record<string, unknown> = {};
   for (const [name, each] of Object.entries(shape.properties ?? {})) {
-    // An identity would be a caller of its own, and an id that is not the address's ends everything at once.
+    // An identity would be another caller, and an id other than the address's would be refused at once.
     if (name === 'identity' || name === 'id') continue;
     const isWanted = shape.required?.includes(name) === true ? random(25) > 0 : random(3) === 0;
     if (isWanted) made[name] = makeBody(each, random, depth + 1);
@@ -118,7 +118,7 @@ function makeArray(shape: Shape, random: Random, depth: number): unknown[] {
   return Array.from({ length: random(4) }, () => makeBody(items, random, depth + 1));
 }
 
-/** Now and then the text itself is not JSON. */
+/** Occasionally makes the text invalid JSON. */
 export function spoil(text: string, random: Random): string {
   if (random(20) > 0) return text;
   const at = random(text.length + 1);
@@ -126,7 +126,7 @@ export function spoil(text: string, random: Random): string {
   return text.slice(0, at) + piece + text.slice(at + random(4));
 }
 
-/** The smallest body that fits its shape. */
+/** The smallest body that matches its shape. */
 export function leastBody(shape: Shape): unknown {
   if (shape.const !== undefined) return shape.const;
   if (shape.enum !== undefined) return shape.enum[0];

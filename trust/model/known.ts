@@ -1,6 +1,6 @@
 /**
- * What a value may be, as far as its only writer can know: a write that was acknowledged took effect, one whose answer
- * was lost took effect as a whole or not at all.
+ * The possible values as far as the only writer can know: an acknowledged write took effect; one whose reply was lost
+ * took effect completely or not at all.
  */
 export class Known {
   #possible: Set<string>;
@@ -26,7 +26,9 @@ export class Known {
   }
 }
 
-/** A number that only grows by one: what was acknowledged is its least value, what is unknown may come on top. */
+/**
+ * A number that only grows by one: acknowledged increments are its minimum; those with unknown outcome may be added.
+ */
 export class KnownCount {
   least = 0;
   most = 0;

@@ -1,17 +1,17 @@
-/** One operation on the rows of one key, as its sender saw it. Times are of one clock. */
+/** One operation on the rows of one key, as its sender saw it. All times are from one clock. */
 export interface Action {
   readonly kind: 'insert' | 'upsert' | 'insert-absent' | 'set' | 'add' | 'delete' | 'read';
   /** The value that is written or added. */
   readonly value: number;
   readonly startedAt: number;
-  /** `Infinity` when no answer came: it may take effect at any time after its start, or never. */
+  /** `Infinity` if there was no reply: it may take effect at any time after its start, or never. */
   readonly endedAt: number;
   readonly answer: Answer;
 }
 
 /**
- * `rows`: what a read saw, each row as its value, sorted. `count`: how many rows a write says that it changed. `refused`:
- * certainly without effect. `unknown`: no answer.
+ * `rows`: what a read saw, each row as its value, sorted. `count`: how many rows a write reports as changed. `refused`:
+ * certainly had no effect. `unknown`: no reply.
  */
 export type Answer =
   | { readonly kind: 'rows'; readonly rows: readonly number[] }
@@ -24,8 +24,8 @@ export type Answer =
 type State = readonly number[];
 
 /**
- * Whether there is an order of the actions, none before one that had ended when it started, in which each answer is
- * right (Wing and Gong's search, with memory of what was tried: Lowe's improvement).
+ * Whether there is an order of the actions, none of them before one that had ended when it started, in which every
+ * answer is correct (Wing and Gong's search with Lowe's memoization).
  */
 export function isLinearizable(history: readonly Action[]): boolean {
   const actions = history
@@ -35,7 +35,7 @@ export function isLinearizable(history: readonly Action[]): boolean {
 }
 
 function search(actions: readonly Action[], done: bigint, state: State, tried: Set<string>): boolean {
-  // Depth is the number of actions of one key: some dozens.
+  // The depth is the number of actions on one key: a few dozen.
   const key = `${done.toString(36)} ${state.join()}`;
   if (tried.has(key)) return false;
   tried.add(key);
@@ -49,7 +49,7 @@ function search(actions: readonly Action[], done: bigint, state: State, tried: S
   });
 }
 
-/** The state after the action, or `undefined` when its answer would have been another. */
+/** The state after the action; `undefined` if its answer would have been different. */
 function apply(state: State, { kind, value, answer }: Action): State | undefined {
   const { next, count } = effect(state, kind, value);
   if (answer.kind === 'rows') return answer.rows.join() === state.join() ? state : undefined;

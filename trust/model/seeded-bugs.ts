@@ -1,6 +1,6 @@
 import type { Action, Answer } from './row-history.ts';
 
-/** A history as it was recorded, changed into what a server with that bug would have shown. */
+/** Changes a recorded history into what a server with that bug would have shown. */
 export type Bug = (history: readonly Action[]) => readonly Action[];
 
 const NEW = 900_001;
@@ -9,7 +9,7 @@ const NEWER = 900_002;
 const DONE: Answer = { kind: 'done' };
 const rows = (...values: readonly number[]): Answer => ({ kind: 'rows', rows: values });
 
-/** Each of these must be found by the checker. They go on after the recorded actions, from a key that was emptied. */
+/** The checker must find each of these. They are appended to the recorded actions, starting from an emptied key. */
 export const SEEDED_BUGS: Readonly<Record<string, Bug>> = {
   'a lost update': after(['insert', 0, DONE], ['add', 1, DONE], ['add', 1, DONE], ['read', 0, rows(1)]),
   'a lost insert': after(['insert', NEW, DONE], ['read', 0, rows()]),
@@ -46,7 +46,7 @@ export const SEEDED_BUGS: Readonly<Record<string, Bug>> = {
 
 type Step = readonly [kind: Action['kind'], value: number, answer: Answer];
 
-/** One after another, when all of the recorded ones have ended. */
+/** Sequential, after all recorded actions have ended. */
 function after(...steps: readonly Step[]): Bug {
   return (history) => {
     const [end, ...rest] = emptied(history);
@@ -58,7 +58,10 @@ function after(...steps: readonly Step[]): Bug {
   };
 }
 
-/** The history with a delete at its end, which stands first in the list; what never ended is taken to have ended before it. */
+/**
+ * Appends a delete to the history and puts it first in the list; actions that never ended are assumed to have ended
+ * before it.
+ */
 function emptied(history: readonly Action[]): readonly [Action, ...Action[]] {
   const at = Math.max(0, ...history.map(({ startedAt, endedAt }) => (endedAt === Infinity ? startedAt : endedAt))) + 1;
   const settled = history.filter(({ answer }) => answer.kind !== 'unknown' && answer.kind !== 'refused');

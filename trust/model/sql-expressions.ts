@@ -1,4 +1,4 @@
-/** A row of the table that expressions are tried on. */
+/** A row of the table on which expressions are evaluated. */
 export interface SqlRow {
   readonly id: number;
   readonly i: number | null;
@@ -9,7 +9,7 @@ export interface SqlRow {
   readonly b: boolean | null;
 }
 
-/** SQL text, and what it means: values with null for unknown. */
+/** SQL text and its meaning: values, with null for unknown. */
 export interface Expression<Value> {
   readonly text: string;
   readonly value: (row: SqlRow) => Value | null;
@@ -19,7 +19,7 @@ type Random = (below: number) => number;
 
 const WORDS = ['', 'a', 'ab', 'abc', 'b', 'ba', 'Äpfel', "o'clock", 'A', 'zz', '%', '_x', 'a b', '100'];
 
-/** Rows with every mixture of nulls and of values that stand on the edges. */
+/** Rows with all combinations of nulls and edge values. */
 export function makeSqlRows(random: Random, count: number): readonly SqlRow[] {
   const maybe = <Value>(value: Value): Value | null => (random(4) === 0 ? null : value);
   return Array.from({ length: count }, (_unused, id) => ({
@@ -110,7 +110,7 @@ function not(value: boolean | null): boolean | null {
   return value === null ? null : !value;
 }
 
-/** Texts are compared by their bytes, as the engine does. */
+/** Texts are compared byte by byte, as in the engine. */
 function order(one: number | string, other: number | string): number {
   if (typeof one === 'string' && typeof other === 'string') return Buffer.compare(Buffer.from(one), Buffer.from(other));
   return Number(one) - Number(other);
@@ -192,7 +192,7 @@ function like(random: Random): Expression<boolean> {
   };
 }
 
-/** Null where the two are equal, else the first. */
+/** Null if the two are equal, otherwise the first. */
 function unlessEqual<Value>(one: Expression<Value>, other: Expression<Value>): Expression<Value> {
   return {
     text: `nullif(${one.text}, ${other.text})`,
@@ -200,7 +200,7 @@ function unlessEqual<Value>(one: Expression<Value>, other: Expression<Value>): E
   };
 }
 
-/** Never null: two nulls are the same. */
+/** Never null: two nulls are not distinct. */
 function distinct(one: Expression<number>, other: Expression<number>): Expression<boolean> {
   return {
     text: `(${one.text} IS DISTINCT FROM ${other.text})`,
@@ -208,7 +208,7 @@ function distinct(one: Expression<number>, other: Expression<number>): Expressio
   };
 }
 
-/** Small whole numbers and quarters: exact in every type that the engine may choose for them. */
+/** Small integers and quarters, which are exact in every type that the engine may choose for them. */
 export function makeNumber(random: Random, depth: number): Expression<number> {
   if (depth <= 0) return makeLeafNumber(random);
   const below = (): Expression<number> => makeNumber(random, depth - 1);
@@ -218,7 +218,7 @@ export function makeNumber(random: Random, depth: number): Expression<number> {
     case 1:
       return calculate('-', below(), below(), (one, other) => one - other);
     case 2:
-      // Whole numbers only: the engine tells -0.0 from 0.0, as Arrow's order of floats does, and SQL does not.
+      // Integers only: the engine distinguishes -0.0 from 0.0, like Arrow's float ordering, but SQL does not.
       return calculate('*', makeWhole(random), makeWhole(random), (one, other) => one * other + 0);
     case 3: {
       const inner = below();
@@ -304,7 +304,7 @@ export function makeText(random: Random, depth: number): Expression<string> {
       return { text: `lower(${inner.text})`, value: (row) => mapped(inner.value(row), (text) => text.toLowerCase()) };
     }
     case 3: {
-      // Nulls count as nothing here, unlike in `||`.
+      // Here nulls count as empty, unlike in `||`.
       const [one, other] = [below(), below()];
       return {
         text: `concat(${one.text}, ${other.text})`,

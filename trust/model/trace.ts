@@ -1,21 +1,21 @@
-/** A write as its sender saw it. Times are seconds of the machine's clock. */
+/** A write as its sender saw it. Times are in seconds of the machine's clock. */
 export interface TracedWrite {
   readonly serial: number;
   readonly operation: string;
-  /** The table that it wrote to: its folder is named after it. */
+  /** The table that it wrote to, after which its folder is named. */
   readonly table: string;
   readonly startedAt: number;
   readonly endedAt: number;
-  /** The version that it made, if it made one. */
+  /** The version that it created, if any. */
   readonly version: number | undefined;
 }
 
 export interface TraceEvent {
   readonly at: number;
-  /** `made`: a file or folder has this name from now on. `synced`: what has this name is on the disk. */
+  /** `made`: a file or folder has this name from now on. `synced`: the file or folder with this name is on disk. */
   readonly kind: 'made' | 'synced';
   readonly path: string;
-  /** Of what got its name by a rename or a link: the name before. */
+  /** After a rename or a link: the previous name. */
   readonly from?: string;
 }
 
@@ -25,13 +25,13 @@ export interface Unsynced {
   readonly path: string;
 }
 
-/** What the service leaves unsynced, because the engine does without it: transactions stand in the manifests too. */
+/** What the service does not sync, because the engine does not need it: manifests contain the transactions too. */
 const EXPENDABLE = /\/_transactions(?:\/|$)|\/_versions\/latest_version_hint\.json$/;
 
-/** The catalog syncs itself, file by file, as its own journal demands. */
+/** The catalog syncs its own files, as its journal requires. */
 const CATALOG = /tiltyard\.db(?:-wal|-shm|-journal)?$/;
 
-/** What `strace -f -y -ttt` wrote, as far as it is about the folder. Calls that were interrupted are joined first. */
+/** Parses the output of `strace -f -y -ttt` for one folder. Interrupted calls are joined first. */
 export function readTrace(text: string, folder: string): readonly TraceEvent[] {
   const events: TraceEvent[] = [];
   for (const { at, call } of joinCalls(text)) {
@@ -52,7 +52,7 @@ function* joinCalls(text: string): Generator<{ readonly at: number; readonly cal
       continue;
     }
     const resumed = /^<\.\.\. \w+ resumed>(.*)$/.exec(call);
-    // A call counts from its end: only then it has done what it says.
+    // A call counts from its end, because only then has it taken effect.
     yield { at: Number(time), call: resumed === null ? call : `${open.get(pid) ?? ''}${resumed[1]}` };
   }
 }
@@ -70,9 +70,9 @@ function readCall(at: number, call: string): TraceEvent | undefined {
 }
 
 /**
- * What was made in the folder of a write's table since the commit before it and up to its own, and was neither synced itself
- * nor in its folder when the answer was there. So what the server made of itself between two writes counts too, for the
- * write that stands on it; a merge that begins after the commit and before the answer counts for the next one.
+ * What was created in the folder of a write's table between the previous commit and its own, but was not synced when
+ * the reply arrived, neither itself nor in its folder. So what the server itself created between two writes also counts
+ * for the write that builds on it; a merge that begins between commit and reply counts for the next one.
  */
 export function findUnsynced(
   events: readonly TraceEvent[],
@@ -108,7 +108,7 @@ export function findUnsynced(
   return Object.assign(unsynced, { made });
 }
 
-/** Newer versions come first in the order of their names. */
+/** Newer versions sort first by name. */
 function manifestName(version: number | undefined): string {
   return version === undefined ? '/no version' : `/_versions/${2n ** 64n - 1n - BigInt(version)}.manifest`;
 }

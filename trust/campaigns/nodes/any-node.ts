@@ -2,7 +2,7 @@ import { HttpClient } from '../../http.ts';
 import type { Reply, Sent } from '../../http.ts';
 import type { LeakScanner } from '../../leak-scanner.ts';
 
-/** Longer than any request may take: what is not answered by then counts as hung. */
+/** Longer than any request may take: one without a reply by then counts as hung. */
 const MILLISECONDS_MAX = 60_000;
 
 export interface AnyNodeParts {
@@ -11,7 +11,7 @@ export interface AnyNodeParts {
   readonly random: (below: number) => number;
 }
 
-/** A client that sends each request to a node of its choice: what is acknowledged by one must hold on all. */
+/** A client that sends each request to an arbitrary node: what one acknowledges must hold on all. */
 export class AnyNode extends HttpClient {
   readonly #urls: readonly string[];
   readonly #parts: AnyNodeParts;

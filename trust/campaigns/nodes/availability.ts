@@ -14,13 +14,13 @@ export interface Rig {
 }
 
 export interface Gap {
-  /** Longest time between two acknowledged writes to a table whose node ended. */
+  /** The longest time between two acknowledged writes to a table whose node ended. */
   readonly ownMilliseconds: number;
   /** The same for a table of another node. */
   readonly otherMilliseconds: number;
 }
 
-/** Writes to a table of a node that ends, and to one of a node that stays, through the nodes that stay. */
+/** Writes to a table of a node that ends, and to one of a node that stays, through the remaining nodes. */
 export async function measureGap(rig: Rig, how: 'kill' | 'drain', trial: number): Promise<Gap> {
   const { cluster, nodes, leaseMilliseconds } = rig;
   const ending = trial % cluster.nodes.length;
@@ -42,7 +42,7 @@ export async function measureGap(rig: Rig, how: 'kill' | 'drain', trial: number)
   return { ownMilliseconds, otherMilliseconds };
 }
 
-/** The node that writes to a table first is the one that owns it. */
+/** The first node to write to a table becomes its owner. */
 async function makeTable({ nodes }: Rig, table: string, owner: number): Promise<void> {
   await requireOk(nodes.at(owner).arrow(`/v1/table/${table}/create`, intRows([{ id: 0 }])));
   await requireOk(nodes.at(owner).arrow(`/v1/table/${table}/insert`, intRows([{ id: 1 }])));
@@ -73,8 +73,8 @@ export interface Hop {
 }
 
 /**
- * One write after another, in turn at the node that owns the table and at another one. Those to the owner pass its proxy
- * too, as what is forwarded does, so that the difference is the hop alone.
+ * Sequential writes, alternating between the node that owns the table and another one. Those to the owner pass through
+ * its proxy too, like forwarded ones, so that the hop is the only difference.
  */
 export async function measureHop(rig: Rig, { count, owner }: { count: number; owner: HttpClient }): Promise<Hop> {
   await makeTable(rig, 'hop', 0);
@@ -94,17 +94,17 @@ function median(values: readonly number[]): number {
   return values.toSorted((one, other) => one - other)[Math.floor(values.length / 2)] ?? Number.NaN;
 }
 
-/** So few that most windows contain nothing of what nodes ask the catalog by themselves. */
+/** So few that most windows contain no catalog statements of the nodes' own work. */
 const READS_PER_WINDOW = 10;
 
 export interface WarmRead {
-  /** Requests for anything but data files, per read. */
+  /** Requests for anything other than data files, per read. */
   readonly metadataRequests: number;
   /** The median of short windows. */
   readonly statements: number;
 }
 
-/** What a read of an unchanged table costs the store and the catalog, on every node. */
+/** The requests to the store and the catalog that a read of an unchanged table causes, on every node. */
 export async function measureWarmRead({ cluster, nodes }: Rig, count: number): Promise<WarmRead> {
   const rows = Array.from({ length: 100 }, (_unused, id) => ({ id }));
   await requireOk(nodes.arrow('/v1/table/warm/create', intRows(rows)));

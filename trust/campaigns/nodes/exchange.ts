@@ -4,10 +4,10 @@ import type { HttpClient, Reply } from '../../http.ts';
 import type { Known } from '../../model/known.ts';
 import type { AnyNode } from './any-node.ts';
 
-/** What was found, by kind. */
+/** Violations and counts, by kind. */
 export interface NodesTally {
   acknowledged: number;
-  /** Attempts that were answered with 5xx, or not at all. */
+  /** Attempts that got a 5xx, or no reply. */
   unknown: number;
   refused: number;
   /** Reads on another node right after an acknowledgement. */
@@ -17,15 +17,15 @@ export interface NodesTally {
   lost: number;
   doubled: number;
   torn: number;
-  /** Answered with a status below 500, and there all the same. */
+  /** Got a status below 500, but was applied. */
   refusedAndApplied: number;
   stale: number;
   backward: number;
   unexpected: number;
-  /** Writes with a key that never got a final answer. */
+  /** Writes with a key that never got a final reply. */
   unresolved: number;
   replayed: number;
-  /** Uploads in parts: complete, or given up because a node had forgotten them. */
+  /** Uploads in parts: completed, or given up because a node had forgotten them. */
   uploads: number;
   uploadsGone: number;
   longestKeyedMilliseconds: number;
@@ -36,37 +36,40 @@ export type Outcome = 'done' | 'unknown' | 'refused';
 
 export interface WriterContext {
   readonly nodes: AnyNode;
-  /** In front of all names of the round. */
+  /** The prefix of all names in the round. */
   readonly round: string;
   readonly tally: NodesTally;
 }
 
-/** One kind of write. Whatever its outcome leaves open is not written to again: a late execution would look like a loss. */
+/**
+ * One kind of write. After an unknown outcome its target is not written again, because a late execution would look like
+ * a loss.
+ */
 export interface Writer {
   readonly name: string;
   prepare?(): Promise<void>;
   step(serial: number): Promise<void>;
-  /** Compares all that is there with all that was answered, when no fault is left. */
+  /** Compares the stored data with the replies, after all faults are over. */
   check(): Promise<void>;
 }
 
 export interface WriteRequest {
   readonly path: string;
   readonly body: object | Uint8Array;
-  /** Sent with it until there is a final answer. */
+  /** Sent with every attempt until there is a final reply. */
   readonly key?: string;
-  /** Which statuses below 500 are right here. */
+  /** Which statuses below 500 are correct here. */
   readonly refusals?: (reply: Reply) => boolean;
-  /** A step that changes nothing by itself, and does not count as a write. */
+  /** A step without an effect of its own, which does not count as a write. */
   readonly isStep?: true;
 }
 
 export interface Written {
   readonly outcome: Outcome;
   readonly reply: Reply | undefined;
-  /** The node that was asked last. */
+  /** The last node that got the request. */
   readonly node: number;
-  /** All attempts: when, where, and what was answered. */
+  /** All attempts: when, where, and the reply. */
   readonly attempts: readonly string[];
 }
 
@@ -97,7 +100,7 @@ export async function write(context: WriterContext, request: WriteRequest): Prom
   }
 }
 
-/** The last ones of a write that are shown when something is wrong. */
+/** How many attempts of a write are shown with a violation. */
 const ATTEMPTS_MAX = 8;
 
 function describeAttempt(sentAt: Date, node: number, reply: Reply | undefined): string {
@@ -133,24 +136,24 @@ function settle(tally: NodesTally, request: WriteRequest, reply: Reply | undefin
 
 export interface Expected {
   readonly what: string;
-  /** The node that acknowledged: another one is asked. */
+  /** The node that acknowledged; another one is read. */
   readonly writtenAt: number;
   readonly value: string;
-  /** Other values that are right too. */
+  /** Other values that are correct too. */
   readonly accepts?: (seen: string) => boolean;
-  /** What a wrong value is, where it is known. */
+  /** What a wrong value means, if known. */
   readonly classify?: (seen: string) => 'lost' | 'doubled';
-  /** Attempts before, to be shown when it is wrong. */
+  /** Earlier attempts, to show with a violation. */
   readonly attempts?: readonly string[];
-  /** `undefined` when the read failed. */
+  /** `undefined` if the read failed. */
   readonly read: (client: HttpClient) => Promise<string | undefined>;
 }
 
 const READ_SECONDS_MAX = 120;
-/** Then a value that is not there is lost, and no longer only stale. */
+/** After this time a missing value is lost, not just stale. */
 const STALE_MILLISECONDS_MAX = 10_000;
 
-/** Right after an acknowledgement, on another node. A read that fails is repeated: the value must still be the same. */
+/** Right after an acknowledgement, on another node. A failed read is repeated: the value must still be the same. */
 export async function expectElsewhere(context: WriterContext, expected: Expected): Promise<void> {
   const { nodes, tally } = context;
   const { what, writtenAt, value, read } = expected;
@@ -199,7 +202,7 @@ async function readLater(
   return seen;
 }
 
-/** At the end of a round. */
+/** Called at the end of a round. */
 export function judge(tally: NodesTally, what: string, known: Known, observed: string): void {
   tally.checked += 1;
   if (known.allows(observed)) return;

@@ -4,13 +4,13 @@ import { NODE_FAULTS, STORE_FAULTS, startAgain } from './node-faults.ts';
 
 const READY_SECONDS_MAX = 60;
 
-/** Injects faults in the order of the lists: those of a node and those of the store side by side. */
+/** Injects faults in the order of the lists, those of nodes and of the store concurrently. */
 export class FaultLanes {
   /** How often each was injected. */
   readonly counts = new Map<string, number>();
   /** Nodes that were not ready again in time after a fault. */
   notReady = 0;
-  /** The fault could not be injected, such as a kill of a worker that was just replaced. */
+  /** Faults that could not be injected, such as a kill of a worker that was just replaced. */
   failed = 0;
   readonly #context: FaultContext;
   readonly #report: (line: string) => void;
@@ -27,7 +27,7 @@ export class FaultLanes {
     return [...this.counts.values()].reduce((sum, count) => sum + count, 0);
   }
 
-  /** What happened around now, for the report of a violation. */
+  /** The recent faults, for the report of a violation. */
   describeRecent(): string {
     const now = performance.now();
     const ago = (at: number): string => ((now - at) / 1000).toFixed(1);

@@ -11,11 +11,11 @@ export interface FaultContext {
 
 export interface Fault {
   readonly name: string;
-  /** Resolves when it is over. */
+  /** Resolves when the fault is over. */
   readonly run: (context: FaultContext, node: ClusterNode) => Promise<void>;
 }
 
-/** Longer than the lease: another node takes over. */
+/** Waits for longer than the lease, so that another node takes over. */
 async function pastLease({ leaseMilliseconds, random }: FaultContext): Promise<void> {
   await sleep(leaseMilliseconds * 1.2 + random(leaseMilliseconds * 0.6));
 }
@@ -24,7 +24,7 @@ async function withinLease({ leaseMilliseconds, random }: FaultContext): Promise
   await sleep(random(leaseMilliseconds * 0.6));
 }
 
-/** Some restarts come before the lease has ended, others after a takeover. */
+/** Some restarts happen before the lease has ended, others after a takeover. */
 async function restart(context: FaultContext, node: ClusterNode): Promise<void> {
   if (context.random(2) === 0) await pastLease(context);
   else await withinLease(context);
@@ -33,7 +33,7 @@ async function restart(context: FaultContext, node: ClusterNode): Promise<void> 
 
 const STARTS_MAX = 5;
 
-/** PostgreSQL may be away in this moment. */
+/** Retries, because PostgreSQL may be unavailable at this moment. */
 export async function startAgain(node: ClusterNode): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {
@@ -60,7 +60,7 @@ function partition(name: string, paths: readonly Path[], how: 'pause' | 'cut'): 
   };
 }
 
-/** One after another; most of them to one node. */
+/** Sequential, and most of them for one node. */
 export const NODE_FAULTS: readonly Fault[] = [
   {
     name: 'node killed',
@@ -88,7 +88,7 @@ export const NODE_FAULTS: readonly Fault[] = [
     run: async (_context, node) => node.killWorker(),
   },
   {
-    // What was on its way to the store arrives after the takeover.
+    // Requests in flight to the store arrive after the takeover.
     name: 'node paused past its lease, its requests to the store delivered afterwards',
     async run(context, node) {
       node.toStore.pause();
@@ -154,7 +154,7 @@ function storeFault(name: string, kind: FaultKind, times: number, match: { metho
   };
 }
 
-/** Of the next request to the store, from any node. */
+/** Apply to the next request to the store, from any node. */
 export const STORE_FAULTS: readonly Fault[] = [
   storeFault('reply to a manifest PUT lost', 'reset-after', 2, { method: 'PUT', path: MANIFEST }),
   storeFault('manifest PUT stored, 500 answered', 'error-after', 2, { method: 'PUT', path: MANIFEST }),

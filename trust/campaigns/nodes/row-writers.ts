@@ -8,10 +8,10 @@ import { writeInParts, writeRegisters, writeThings } from './writers.ts';
 const ROWS_PER_APPEND = 3;
 const ROWS_PER_GROUP = 4;
 const PARTS = 2;
-/** Attempts that are shown when a counter is wrong. */
+/** How many attempts are shown if a counter is wrong. */
 const TRAIL_MAX = 8;
 
-/** `scale` writers of those kinds that may share a commit. */
+/** `scale` writers of each kind that may share a commit. */
 export function makeRowWriters(
   context: WriterContext,
   { counters, scale }: { readonly counters: readonly Counter[]; readonly scale: number },
@@ -34,7 +34,7 @@ export function makeRowWriters(
   ];
 }
 
-/** A row of the counters' table; only its own writer adds to it. */
+/** A row of the counters' table; only its own writer increments it. */
 export interface Counter {
   readonly row: number;
   readonly isKeyed: boolean;
@@ -49,7 +49,7 @@ export function countersTable(round: string): string {
   return `${round}-counters`;
 }
 
-/** The same words every time. With a key, exactly once; without one, an answer that replays another counts for nothing. */
+/** Always the same body. With a key, exactly once; without one, a reply that replays another is not counted. */
 function increments(context: WriterContext, { row, isKeyed, known }: Counter): Writer {
   const { nodes, round, tally } = context;
   const table = countersTable(round);
@@ -115,7 +115,7 @@ function describe(found: number, whole: number): string {
   return found > whole ? `doubled (${found} rows)` : `torn (${found} rows)`;
 }
 
-/** How many rows there are of each batch. */
+/** The number of rows of each batch. */
 async function countBatches(client: HttpClient, table: string, whole: number): Promise<ReadonlyMap<number, string>> {
   const counts = new Map<number, number>();
   for (const { batch } of await readRows(client, table)) counts.set(batch, (counts.get(batch) ?? 0) + 1);
@@ -159,7 +159,7 @@ function appends(context: WriterContext, { name, member, isKeyed }: Appends): Wr
   });
 }
 
-/** Two rows at once, by key: both are new or both are old. */
+/** Two rows at once, by key: both must be new, or both old. */
 function merges(context: WriterContext, isKeyed: boolean): Writer {
   const { nodes, round } = context;
   const table = `${round}-ledger${isKeyed ? '' : '-plain'}`;
@@ -179,7 +179,7 @@ function merges(context: WriterContext, isKeyed: boolean): Writer {
   });
 }
 
-/** All values of one write are equal; different ones are of two writes. */
+/** All values of one write are equal; different ones come from two writes. */
 function describeGroup(rows: readonly Readonly<Record<string, any>>[], whole: number): string {
   const values = [...new Set(rows.flatMap(({ a, b }) => [a, b]))];
   if (rows.length > whole) return `doubled (${rows.length} rows)`;
@@ -207,7 +207,7 @@ function comingAndGoing(context: WriterContext, isKeyed: boolean): Writer {
   });
 }
 
-/** Several columns of several rows by one update. */
+/** Updates several columns of several rows at once. */
 function groupUpdates(context: WriterContext): Writer {
   const { nodes, round } = context;
   const table = `${round}-groups`;

@@ -1,7 +1,7 @@
 import { intRows, requireOk } from '../../rows.ts';
 import type { Rig } from './availability.ts';
 
-/** Of a store in the same region. */
+/** The latency of a store in the same region. */
 const LATENCY_MILLISECONDS = 20;
 
 export interface SharedCommits {
@@ -9,7 +9,7 @@ export interface SharedCommits {
   readonly manyPerSecond: number;
 }
 
-/** Inserts into one table from one client, and from many at once, through all nodes: those share commits. */
+/** Inserts into one table through all nodes, from one client and from many at once, which share commits. */
 export async function measureSharedCommits(
   { cluster, nodes }: Rig,
   { clients, inserts }: { readonly clients: number; readonly inserts: number },

@@ -22,7 +22,7 @@ export function makeTableWriters(context: WriterContext): readonly Writer[] {
   ];
 }
 
-/** The number of rows, `absent`, or `undefined` when there was no answer. */
+/** The number of rows, `absent`, or `undefined` if there was no reply. */
 function countOf({ status, json }: Reply): number | 'absent' | undefined {
   if (status === 200) return Number(json);
   return status === 404 ? 'absent' : undefined;
@@ -88,7 +88,7 @@ function overwrites(context: WriterContext, isKeyed: boolean): Writer {
   });
 }
 
-/** In several commits, of which no reader may see some. */
+/** Several commits, of which no reader may see only some. */
 function overwritesInParts(context: WriterContext): Writer {
   const { round } = context;
   const name = `${round}-renewed`;
@@ -182,7 +182,9 @@ function renames(context: WriterContext): Writer {
   });
 }
 
-/** Several clients create one name at once, each through any node: the rows must be of one that was not refused. */
+/**
+ * Several clients create one name at once, each through any node: the rows must be those of one that was not refused.
+ */
 function sameNames(context: WriterContext): Writer {
   const { nodes, round, tally } = context;
   const possible = new Map<number, readonly string[]>();
@@ -207,7 +209,7 @@ function sameNames(context: WriterContext): Writer {
       const of = (outcome: string): readonly string[] =>
         replies.flatMap((each, who) => (each.outcome === outcome ? [String(who)] : []));
       const winners = of('done');
-      // Of attempts without an answer one may have won, or none yet.
+      // Of the attempts without a reply, one may have won, or none yet.
       possible.set(serial, winners.length > 0 ? winners : [...of('unknown'), 'absent']);
       const hasNone = winners.length === 0 && of('unknown').length === 0;
       if (winners.length > 1 || hasNone) {

@@ -10,7 +10,7 @@ import { makeTableWriters } from './table-writers.ts';
 import { watchCounters } from './watch.ts';
 
 const FAULTS_PER_ROUND = 24;
-/** Longest wait for the writes that belong to a fault. */
+/** Longest wait for the number of writes that belong to a fault. */
 const WRITES_WAIT_MILLISECONDS = 5000;
 
 export interface UnderFaults {
@@ -22,7 +22,7 @@ export interface UnderFaults {
   readonly endAt: number;
 }
 
-/** Writers of all kinds through any node, while nodes and store fail; then all is compared with what was answered. */
+/** Writers of all kinds through any node, while nodes and store fail; then compares everything with the replies. */
 export async function runUnderFaults(options: UnderFaults): Promise<{ readonly watched: number }> {
   const { trust, lanes, tally, wanted, endAt } = options;
   let watched = 0;
@@ -37,7 +37,7 @@ export async function runUnderFaults(options: UnderFaults): Promise<{ readonly w
   return { watched };
 }
 
-/** New tables each time: those of a thousand versions would measure something else. */
+/** Uses new tables each time: those with a thousand versions would measure something else. */
 async function runRound(options: UnderFaults, round: string, isEnough: () => boolean): Promise<number> {
   const { trust, nodes, lanes, tally, wanted } = options;
   const context: WriterContext = { nodes, round, tally };
@@ -78,14 +78,14 @@ async function keepWriting(writer: Writer, state: { readonly isOver: boolean }, 
   for (let serial = 0; !state.isOver; serial += 1) {
     const before = tally.unknown;
     await writer.step(serial);
-    // Nodes that refuse at once are not asked as fast as that.
+    // Slows down if nodes refuse immediately.
     if (tally.unknown > before) await sleep(50);
   }
 }
 
 const CHECKS_MAX = 60;
 
-/** No fault is left, so that a read that fails is only repeated for a while. */
+/** All faults are over, so a failed read is only repeated for a while. */
 async function check(writer: Writer, tally: NodesTally): Promise<void> {
   for (let tries = 1; ; tries += 1) {
     try {

@@ -5,7 +5,7 @@ import type { WriteRequest, Writer, WriterContext, Written } from './exchange.ts
 
 const KEPT = 3;
 
-/** Things that are made once under a name, and removed a few steps later. */
+/** Objects that are created once under a name, and removed a few steps later. */
 export interface Things {
   readonly name: string;
   readonly prepare?: () => Promise<void>;
@@ -13,7 +13,7 @@ export interface Things {
   readonly remove?: (serial: number) => WriteRequest;
   /** `absent`, `whole`, or what is wrong with it. */
   readonly look: (client: HttpClient, serial: number) => Promise<string | undefined>;
-  /** Those that are not absent. */
+  /** All that are not absent. */
   readonly lookAll: (client: HttpClient) => Promise<ReadonlyMap<number, string>>;
 }
 
@@ -62,11 +62,11 @@ export function writeThings(context: WriterContext, things: Things): Writer {
   };
 }
 
-/** A value that is written again and again; after an outcome that is not known, another one takes its place. */
+/** A value that is written repeatedly; after an unknown outcome, another register replaces it. */
 export interface Registers {
   readonly name: string;
   readonly prepare?: () => Promise<void>;
-  /** Makes a register with the value 0. */
+  /** Creates a register with the value 0. */
   readonly open: (id: number) => WriteRequest;
   readonly set: (id: number, value: number) => WriteRequest | Promise<Written>;
   /** The value, or what is wrong with it. */
@@ -116,7 +116,7 @@ export function writeRegisters(context: WriterContext, registers: Registers): Wr
   };
 }
 
-/** An upload may be gone with its node; then it says so. */
+/** An upload may be lost with its node; the reply then says so. */
 function isGone({ text }: Reply): boolean {
   return text.includes('no such upload');
 }
@@ -126,7 +126,7 @@ interface Upload {
   readonly parts: readonly Uint8Array[];
 }
 
-/** The parts go to any node. If a step fails before the last one, nothing of it may be there. */
+/** The parts go to any node. If a step before the last one fails, nothing may have been written. */
 export async function writeInParts(context: WriterContext, at: string, { mode, parts }: Upload): Promise<Written> {
   const { tally } = context;
   const started = await write(context, { path: `${at}/multipart_write/create`, body: {}, isStep: true });
