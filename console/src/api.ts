@@ -16,7 +16,7 @@ export function clientOf({ credential, database }: Session, send?: typeof fetch)
   return new ApiClient({ url: apiAddress(), database, fetch: send, ...secret });
 }
 
-/** For the header Idempotency-Key. `crypto.randomUUID` is missing on pages without TLS. */
+/** For the Idempotency-Key header. `crypto.randomUUID` is missing on pages without TLS. */
 export function newKey(): string {
   return [...crypto.getRandomValues(new Uint8Array(16))].map((byte) => byte.toString(16).padStart(2, '0')).join('');
 }

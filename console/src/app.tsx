@@ -40,7 +40,7 @@ export function App(): JSX.Element | null {
   return <Frame session={shown} onLeave={leave} onDatabase={changeDatabase} />;
 }
 
-/** The next user of the browser does not see what was looked at. */
+/** The next user of the browser must not see what was viewed. */
 function forgetTraces(): void {
   forgetRecent();
   DRAFTS.clear();
@@ -93,7 +93,7 @@ function useRecentTables({ database }: Session, { view, segments }: Route): void
   }, [database, view, segments.join('/')]);
 }
 
-/** The hash belongs to the router: the link must not change it. */
+/** The router uses the hash, so the link must not change it. */
 function skipToMain(event: Event): void {
   event.preventDefault();
   document.querySelector<HTMLElement>('#main')?.focus();

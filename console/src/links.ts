@@ -20,7 +20,7 @@ export interface AskedAt extends At {
 export interface RowsPage {
   readonly filter?: string;
   readonly sort?: GridSort | undefined;
-  /** From 1. */
+  /** Counted from 1. */
   readonly page?: number;
 }
 
@@ -69,7 +69,7 @@ function readCount(text: string | null): number | undefined {
   return text !== null && /^[1-9]\d{0,14}$/.test(text) ? Number(text) : undefined;
 }
 
-/** A whole address, to give to others. */
+/** A complete address for sharing. */
 export function linkTo(hash: string): string {
   return new URL(hash, document.baseURI.split('#', 1)[0]).href;
 }

@@ -21,7 +21,7 @@ function readRoute(hash: string): Route {
   return { view, segments: segments.map(decodeSegment), query: new URLSearchParams(query) };
 }
 
-/** A segment that is not encoded, which a person may have entered, is a name as it is. */
+/** An unencoded segment, which a person may have typed, is used as the name. */
 function decodeSegment(text: string): string {
   try {
     return decodeURIComponent(text);
@@ -42,7 +42,7 @@ export function toHash(
 
 const routed = new Set<() => void>();
 
-/** Shows the new view at once. `hashchange` is fired later, possibly after the next click. */
+/** Shows the new view immediately. `hashchange` fires later, possibly after the next click. */
 export function go(hash: string): void {
   location.hash = hash;
   for (const listener of routed) listener();
@@ -50,7 +50,7 @@ export function go(hash: string): void {
 
 export function useRoute(): Route {
   const [hash, setHash] = useState(location.hash);
-  // Not after the paint: a change until then would be missed.
+  // Not after the paint: a change before it would be missed.
   useLayoutEffect(() => {
     const onChange = (): void => setHash(location.hash);
     addEventListener('hashchange', onChange);

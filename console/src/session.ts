@@ -1,4 +1,4 @@
-/** Kept in session storage, for reloads: closing the tab forgets the credential. */
+/** Kept in session storage for reloads: closing the tab forgets the credential. */
 export interface Credential {
   readonly kind: 'key' | 'token';
   readonly text: string;
@@ -11,7 +11,7 @@ export interface Session {
 
 const STORED_AS = 'tiltyard-session';
 
-/** Relative to the folder of the console: works under any base path. */
+/** Relative to the console's folder, so that it works under any base path. */
 export function apiAddress(): string {
   return new URL('..', document.baseURI.split('#', 1)[0]).href.replace(/\/$/, '');
 }

@@ -13,7 +13,7 @@ import type { Credential, Session } from './session.ts';
 
 interface SignInProps {
   readonly onSignedIn: (session: Session) => void;
-  /** The credential of the last session is not valid any more. */
+  /** Whether the credential of the last session is no longer valid. */
   readonly isRefused: boolean;
 }
 
@@ -117,7 +117,7 @@ function WhereToFindKeys(): JSX.Element {
   );
 }
 
-/** Sends a request that needs both, to report a wrong credential or database here. */
+/** Sends a request that needs both, so that a wrong credential or database is reported here. */
 async function openSession(credential: Credential, wanted: string): Promise<Session> {
   checkCharacters(credential);
   const database = wanted === '' ? await firstDatabase(credential) : wanted;
@@ -134,7 +134,7 @@ function checkCharacters({ kind, text }: Credential): void {
   throw new ServiceError('Unauthenticated', `The ${name} is not valid.`, { hint });
 }
 
-/** The default database if visible, else the first visible one. */
+/** The default database if visible, otherwise the first visible one. */
 async function firstDatabase(credential: Credential): Promise<string> {
   try {
     const names = await listDatabases(clientOf({ credential, database: USUAL_DATABASE }));

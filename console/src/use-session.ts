@@ -12,12 +12,12 @@ interface SharedSession {
 
 type Message = { readonly kind: 'ask' | 'signed-out' } | { readonly kind: 'signed-in'; readonly session: Session };
 
-/** How long a new tab waits before it shows the form; a later answer of a busy tab still signs it in. */
+/** How long a new tab waits before it shows the form; a later answer from a busy tab still signs it in. */
 const ANSWER_MILLISECONDS = 150;
 
 /**
- * Tabs of one browser hand the session to each other in messages, which no storage keeps: a new tab asks, a signed-in one
- * answers. Signing out ends the session in all tabs.
+ * Tabs of one browser share the session in messages, which are not stored: a new tab asks, and a signed-in one answers.
+ * Signing out ends the session in all tabs.
  */
 export function useSession(onSignedOut: () => void): SharedSession {
   const [session, setSession] = useState<SharedSession['session']>(() => loadSession() ?? 'asking');

@@ -9,9 +9,9 @@ export interface View {
   /** Absent for views that are not in the navigation. */
   readonly label?: string;
   readonly icon: IconName;
-  /** The view that it belongs to in the navigation, and whose component it shares. */
+  /** Its parent view in the navigation, whose component it shares. */
   readonly under?: string;
-  /** The navigation leaves it out for callers without it. */
+  /** The navigation hides it for callers without this role. */
   readonly need?: Need;
   /** Loads the code of the view on first use. */
   readonly load: () => Promise<ComponentType<ViewProps>>;

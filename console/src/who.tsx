@@ -14,7 +14,7 @@ export interface Who {
   readonly name: string;
   readonly kind: string;
   readonly id: string;
-  /** Administers every database, and thereby the server. */
+  /** Administers every database, and thus the server. */
   readonly isAdmin: boolean;
   readonly grants: readonly Grant[];
 }
@@ -22,12 +22,12 @@ export interface Who {
 const WhoContext = createContext<Who | undefined>(undefined);
 
 interface WhoProviderProps {
-  /** The credential is not valid any more. */
+  /** Called when the credential is no longer valid. */
   readonly onRefused: () => void;
   readonly children: ComponentChildren;
 }
 
-/** Asks the server who is signed in, for everything below it. */
+/** Asks the server who is signed in, for all components below. */
 export function WhoProvider({ onRefused, children }: WhoProviderProps): JSX.Element {
   const client = useClient();
   // No name contains a slash.
@@ -41,12 +41,12 @@ export function WhoProvider({ onRefused, children }: WhoProviderProps): JSX.Elem
   return <WhoContext.Provider value={value}>{children}</WhoContext.Provider>;
 }
 
-/** `undefined` until the server has answered. */
+/** `undefined` until the server has replied. */
 export function useWho(): Who | undefined {
   return useContext(WhoContext);
 }
 
-/** Each is `undefined` when the caller may do it, else a sentence for the caller. */
+/** Each is `undefined` if the caller may do it, otherwise a sentence for the caller. */
 export type Refusals = Readonly<Record<'read' | 'write' | 'manage' | 'administer', string | undefined>>;
 
 /**
@@ -81,7 +81,7 @@ const ROLE_NEEDED: Readonly<Record<keyof Refusals, Role>> = {
   administer: 'admin',
 };
 
-/** What a view needs to be worth showing. */
+/** The role without which a view is not worth showing. */
 export type Need = 'writer' | 'owner' | 'administrator' | 'server-administrator';
 
 /** Whether the caller has the role anywhere in the database; true until that is known. */
@@ -110,7 +110,7 @@ function isPermittedThere(who: Who, permission: Permission, { path }: Grant, dat
   return isPermitted(toCaller(who), permission, database, path);
 }
 
-/** The highest role that the caller has in the database, on whatever part of it. */
+/** The highest role of the caller in the database, on any part of it. */
 export function highestRole({ grants }: Who, database: string): Role | undefined {
   const held = grants.filter((grant) => isIn(grant, database)).map(({ role }) => role);
   return ROLES.findLast((role) => held.includes(role));
@@ -124,7 +124,7 @@ function toWho({ name, kind, id, is_admin: isAdmin, roles }: WhoamiReply): Who {
   return { name, kind, id, isAdmin, grants: roles.flatMap(toGrants) };
 }
 
-/** Roles that this console does not know are left out. */
+/** Omits roles that this console does not know. */
 function toGrants({ role: name, on }: WhoamiReply['roles'][number]): readonly Grant[] {
   const role = ROLES.find((each) => each === name);
   if (role === undefined) return [];

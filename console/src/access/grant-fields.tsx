@@ -4,7 +4,7 @@ import { SelectField, TextField } from '../parts/forms/field.tsx';
 
 interface GrantForm {
   readonly role: string;
-  /** Empty: all databases. */
+  /** Empty for all databases. */
   readonly database: string;
   /** Names joined by slashes, which no name contains. */
   readonly path: string;

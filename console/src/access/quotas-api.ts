@@ -15,10 +15,10 @@ export const LIMITS: readonly { readonly name: LimitName; readonly label: string
   { name: 'tables', label: 'Tables', hint: 'Of a key or client: those that it created.' },
 ];
 
-/** A quota with what is used of it. */
+/** A quota with its usage. */
 export interface UsedQuota extends Pick<UsageReply, 'quota' | 'usage'> {
   readonly subject: QuotaSubject;
-  /** Of the caller itself. */
+  /** Whether it is that of the caller. */
   readonly isOwn?: boolean;
 }
 
@@ -29,7 +29,7 @@ interface QuotaPage {
 
 const PAGE_SIZE = 100;
 
-/** The first hundred; more are for the command line. */
+/** The first hundred; the CLI lists more. */
 export async function listUsedQuotas(client: ApiClient): Promise<readonly UsedQuota[]> {
   const page: QuotaPage = await client.json('/v1/access/quota/list', { json: { limit: PAGE_SIZE } });
   const used: UsedQuota[] = [];
@@ -51,7 +51,7 @@ export async function listOwnUsage(client: ApiClient, database: string): Promise
   return shown;
 }
 
-/** `undefined` for callers without the role for it, or from whom it is hidden. */
+/** `undefined` for callers without the necessary role, or from whom it is hidden. */
 export async function unlessRefused<Value>(reply: Promise<Value>): Promise<Value | undefined> {
   try {
     return await reply;

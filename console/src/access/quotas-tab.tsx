@@ -135,7 +135,7 @@ function QuotaTable({ known: { quotas, names, mayChange }, onEdit, onRemove }: Q
   );
 }
 
-/** From this share on the bar warns. */
+/** The share from which the bar warns. */
 const NEARLY_USED = 0.9;
 
 function UsedShare({ used: { subject, quota, usage }, limit }: UsedShareProps): JSX.Element {

@@ -114,7 +114,7 @@ function Figures({ isPaused, asTable }: FiguresProps): JSX.Element {
 const SPAN_MILLISECONDS_MIN = 60_000;
 const SPAN_MILLISECONDS_MAX = 900_000;
 
-/** From the first measurement to the last, and at least a minute. */
+/** From the first measurement to the last, but at least a minute. */
 function spanOf(points: readonly Point[]): Span {
   const to = points.at(-1)?.at ?? 0;
   const length = to - (points[0]?.at ?? to);

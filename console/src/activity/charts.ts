@@ -10,7 +10,7 @@ export interface Sample {
   readonly readings: readonly Reading[];
 }
 
-/** The figures of one moment, in the order of the charts and their lines; null where there was nothing to measure. */
+/** The figures at one time, in the order of the charts and their lines; null if there was nothing to measure. */
 export interface Point {
   /** Milliseconds since 1970. */
   readonly at: number;
@@ -37,7 +37,7 @@ interface LineSpec {
   readonly label: string;
   readonly look: Line['look'];
   readonly measure: Measure;
-  /** In the history of the server. */
+  /** Its name in the server's history. */
   readonly past: Exclude<keyof ActivityPoint, 'at'>;
 }
 
@@ -157,7 +157,7 @@ const SPECS: readonly ChartSpec[] = [
 const PASTS = SPECS.flatMap(({ lines }) => lines.map(({ past }) => past));
 const MEASURES = SPECS.flatMap(({ lines }) => lines.map(({ measure }) => measure));
 
-/** The number of values of a point. */
+/** The number of values in a point. */
 export const FIGURES = MEASURES.length;
 
 /** A point of the server's history. */

@@ -17,7 +17,7 @@ interface LineChartProps {
   readonly span: Span;
 }
 
-/** The newest value is at the right. The text below has the same figures. */
+/** The newest value is on the right. The text below has the same figures. */
 export function LineChart({ chart, times, span }: LineChartProps): JSX.Element {
   const { title, lines, format } = chart;
   const known = lines.flatMap(({ values }) => values).filter((value) => value !== null);

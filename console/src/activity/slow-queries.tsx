@@ -187,8 +187,8 @@ function planOf(slow: SlowQuery): PlanStep | undefined {
 export type SlowQuery = ListSlowQueriesReply['slow_queries'][number];
 
 /**
- * The query in the lab. Without the caller's vector a random one will do; without literals a filter or text search would
- * be another query, and has no link.
+ * A link to the query in the lab. A random vector can replace the caller's; but without its literals, a filter or text
+ * search would be a different query, so it has no link.
  */
 function labAddress(slow: SlowQuery, table: TablePath): string | undefined {
   const query: Readonly<Record<string, unknown>> = { ...slow.query };

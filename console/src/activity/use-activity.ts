@@ -14,7 +14,7 @@ const POINTS_MAX = 450;
 const EVERY_MILLISECONDS = 2000;
 
 interface Figures {
-  /** Oldest first; those of this tab from before a reload too. */
+  /** Oldest first, including those of this tab from before a reload. */
   readonly points: readonly Point[];
   readonly error: unknown;
 }
@@ -56,7 +56,7 @@ export function useFigures(isPaused: boolean): Figures {
   return state;
 }
 
-/** What the server measured before, once; without it the charts begin now. */
+/** What the server measured earlier, read once; without it, the charts start empty. */
 function usePast(client: ApiClient, onPast: (points: readonly Point[]) => void): void {
   const { value } = useLoad(
     async () => client.json<{ readonly points: readonly ActivityPoint[] }>('/metrics/history').catch(() => NO_PAST),
@@ -75,7 +75,7 @@ function keepPoints(points: readonly Point[]): void {
   if (points.length > 0) sessionStorage.setItem(STORED_AS, JSON.stringify({ server: apiAddress(), points }));
 }
 
-/** None of another server, and none of a release that measured something else. */
+/** Excludes points of another server, or of a release with other measurements. */
 function loadPoints(): readonly Point[] {
   const stored: unknown = JSON.parse(sessionStorage.getItem(STORED_AS) ?? 'null');
   if (typeof stored !== 'object' || stored === null || !('server' in stored) || !('points' in stored)) return [];

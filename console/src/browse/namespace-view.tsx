@@ -148,7 +148,7 @@ function FirstTable({ namespace, refusal }: FirstTableProps): JSX.Element {
   );
 }
 
-/** Names with characters of the shell are quoted. */
+/** Quotes names with shell characters. */
 function importCommand(namespace: NamespacePath): string {
   const table = [...namespace, 'people'].join(DELIMITER);
   return `tiltyard import people.csv ${/^\w+$/.test(table) ? table : `'${table}'`}`;

@@ -2,7 +2,7 @@ import type { ApiClient } from '../../../src/client/api-client.ts';
 import { listTables } from '../../../src/client/tables.ts';
 import type { TablePath } from '../../../src/model/identifier.ts';
 
-/** A search reads no more tables than this, and says so. */
+/** A search reads at most this many tables, and shows that it is limited. */
 export const NAMES_MAX = 50_000;
 
 export interface AllNames {

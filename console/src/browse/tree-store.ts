@@ -29,7 +29,7 @@ const UNKNOWN: Inside = {
 export class TreeStore {
   readonly #client: ApiClient;
   readonly #insides = new Map<string, Inside>();
-  /** The newest load of each namespace: results of earlier ones are outdated. */
+  /** The newest load of each namespace; results of earlier loads are discarded. */
   readonly #loads = new Map<string, symbol>();
   readonly #open = new Set<string>(['']);
   readonly #listeners = new Set<() => void>();
@@ -65,7 +65,7 @@ export class TreeStore {
     this.#notify();
   }
 
-  /** Expands the parents of what the URL opened. */
+  /** Expands the parents of the object that the URL opened. */
   reveal(path: readonly string[]): void {
     for (let depth = 1; depth < path.length; depth += 1) this.setOpen(path.slice(0, depth), true);
   }
@@ -135,7 +135,7 @@ export function useTree(): TreeStore {
   const store = useContext(TreeContext);
   if (store === undefined) throw new Error('Only components of the view of tables read the tree.');
   const [, setRound] = useState(0);
-  // Not after the paint: what is loaded until then would be missed.
+  // Not after the paint: updates before it would be missed.
   useLayoutEffect(() => store.subscribe(() => setRound((before) => before + 1)), [store]);
   return store;
 }

@@ -29,7 +29,7 @@ export function useWindow(box: RefObject<HTMLElement | null>, count: number, row
   return { first: Math.min(first, end), end };
 }
 
-/** As the style sheet says in `--tree-row`: taller where fingers have to hit a row. */
+/** The same as `--tree-row` in the style sheet: taller on touch screens. */
 const ROW_HEIGHT = 28;
 const TOUCH_ROW_HEIGHT = 44;
 const TOUCH = matchMedia('(max-width: 720px), (pointer: coarse)');

@@ -12,7 +12,7 @@ import { Icon } from '../parts/icon.tsx';
 import { useLoad } from '../parts/use-load.ts';
 import { refreshWords, sourceOf } from '../table/view/view-text.ts';
 
-/** The materialized views in a namespace and below it; nothing when there are none. */
+/** The materialized views in a namespace and below it; empty if there are none. */
 export function ViewList({ namespace }: { readonly namespace: NamespacePath }): JSX.Element | null {
   const client = useClient();
   const { value, error, reload } = useLoad(

@@ -13,14 +13,14 @@ import type { Done } from './preview-change.ts';
 interface AfterChangeProps {
   readonly table: TablePath;
   readonly branch: string | undefined;
-  /** The version that the change was made on. */
+  /** The version on which the change was made. */
   readonly before: number;
   readonly done: Done;
   readonly verb: string;
   readonly onPreview: () => void;
 }
 
-/** What was done, and the way back. */
+/** Shows what was done, and how to undo it. */
 export function AfterChange({ table, branch, before, done, verb, onPreview }: AfterChangeProps): JSX.Element {
   const client = useClient();
   const [undone, setUndone] = useState<number | undefined>();

@@ -11,7 +11,7 @@ interface ChangeFieldsProps {
   readonly branches: readonly string[];
   readonly onChange: (form: ChangeForm) => void;
   readonly onSubmit: () => void;
-  /** Upserts have another form. */
+  /** Upserts have a different form. */
   readonly onUpsert: () => void;
   readonly error: unknown;
 }

@@ -42,7 +42,7 @@ export function branchOf({ branch }: ChangeForm): { readonly branch?: string } {
   return branch === '' ? {} : { branch };
 }
 
-/** What is missing; `undefined` when the form is complete. */
+/** What is missing; `undefined` if the form is complete. */
 export function findGap({ kind, assignments, where }: ChangeForm): string | undefined {
   if (kind === 'delete') return where.trim() === '' ? 'Enter a condition that selects the rows to delete.' : undefined;
   const isWhole = assignments.every(({ path, expression }) => path !== '' && expression.trim() !== '');

@@ -88,7 +88,7 @@ async function readFacts(client: ApiClient, table: TablePath, branch: string | u
 }
 
 interface BenchProps extends ChangeOfTableProps, ChangeFacts {
-  /** The columns are those of the branch before, while the others load. */
+  /** Whether the columns are still those of the previous branch, because the new ones are loading. */
   readonly isOutdated: boolean;
 }
 

@@ -138,11 +138,11 @@ interface ChangeToUndo {
   readonly branch?: string;
   /** The version before the change. */
   readonly from: number;
-  /** The version that the change made. */
+  /** The version that the change created. */
   readonly to: number;
 }
 
-/** Restores the version before, only while nothing else was written. */
+/** Restores the previous version, unless something else was written meanwhile. */
 export async function undoChange(
   client: ApiClient,
   table: TablePath,

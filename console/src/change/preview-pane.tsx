@@ -18,7 +18,7 @@ import type { ChangedRow, Done, Preview } from './preview-change.ts';
 interface PreviewPaneProps {
   readonly table: TablePath;
   readonly preview: Preview;
-  /** The form has not changed since the preview. */
+  /** Whether the form is unchanged since the preview. */
   readonly isCurrent: boolean;
   readonly onPreview: () => void;
 }

@@ -18,7 +18,7 @@ import { copyText } from '../parts/copy-text.ts';
 
 interface CopyAsProps {
   readonly table: TablePath;
-  /** Asked when the dialog opens: it may have to read the vector of a row. */
+  /** Called when the dialog opens, because it may have to read the vector of a row. */
   readonly operation: () => TableOperation | Promise<TableOperation>;
   readonly isDisabled?: boolean;
 }

@@ -6,7 +6,7 @@ import { formatMoment } from '../parts/format.ts';
 
 interface CommitLineProps {
   readonly commit: Transaction;
-  /** When, in the words of the list. */
+  /** The time, as the list formats it. */
   readonly time: string;
 }
 

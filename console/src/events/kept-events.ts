@@ -20,7 +20,7 @@ export const EVENTS_MAX = 200;
 
 const STORED_AS = 'tiltyard-events';
 
-/** For a reload of the page: the stream goes on after the cursor. */
+/** For a page reload: the stream continues after the cursor. */
 export function keepEvents(followed: Followed, { events, cursor }: KeptEvents): void {
   if (cursor === undefined) return;
   sessionStorage.setItem(STORED_AS, JSON.stringify({ of: nameOf(followed), events, cursor }));
@@ -40,7 +40,7 @@ function nameOf({ server, database, below }: Followed): string {
   return JSON.stringify([server, database, below]);
 }
 
-/** Adds events that arrived, oldest first. An event that is there already is not added again. */
+/** Adds events that arrived, oldest first, without duplicates. */
 export function addEvents(kept: KeptEvents, { events, cursor }: KeptEvents): KeptEvents {
   const known = new Set(kept.events.map((event) => event.transaction_id));
   const added = events.filter((event) => !known.has(event.transaction_id));

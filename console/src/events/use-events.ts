@@ -11,7 +11,7 @@ import { EVENTS_MAX, addEvents, keepEvents, loadEvents } from './kept-events.ts'
 import type { KeptEvents } from './kept-events.ts';
 
 export interface FollowedEvents {
-  /** Newest first; `undefined` until the first answer. */
+  /** Newest first; `undefined` until the first reply. */
   readonly events: readonly Transaction[] | undefined;
   readonly isLive: boolean;
   readonly error: unknown;
@@ -21,8 +21,8 @@ const RETRY_MILLISECONDS_MIN = 1000;
 const RETRY_MILLISECONDS_MAX = 30_000;
 
 /**
- * Commits as they happen. A pause, a hidden page, a lost connection and a reload all end the stream; it then goes on after
- * the cursor, and no commit is missed.
+ * Commits as they happen. A pause, a hidden page, a lost connection and a reload all end the stream; it then continues
+ * after the cursor, and no commit is missed.
  */
 export function useEvents(below: NamespacePath, isPaused: boolean): FollowedEvents {
   const client = useClient();
@@ -68,7 +68,7 @@ export function useEvents(below: NamespacePath, isPaused: boolean): FollowedEven
   return state;
 }
 
-/** Connects again until the signal, later each time; a refusal of the caller ends it. */
+/** Reconnects until the signal fires, with growing pauses; a refusal of the caller ends it. */
 async function repeat(
   follow: () => Promise<void>,
   signal: AbortSignal,
@@ -89,7 +89,7 @@ async function repeat(
   }
 }
 
-/** What was committed before, from the list: the stream begins with what follows. */
+/** Earlier commits, from the list: the stream starts after them. */
 async function readNewest(client: ApiClient, below: NamespacePath, signal: AbortSignal): Promise<KeptEvents> {
   const query = { limit: EVENTS_MAX, newest_first: true };
   const { transactions } = await client.json<ListTransactionsReply>('/v1/transaction/list', { query, signal });

@@ -36,7 +36,7 @@ export function toNewWebhook(form: WebhookForm): CreateWebhookBody {
   };
 }
 
-/** An empty namespace is the whole database, and no operations are all. */
+/** An empty namespace means the whole database, and no operations mean all. */
 export function toChanges(form: WebhookForm, { table, namespace }: WebhookShape): CreateWebhookBody {
   const path = form.selects === 'database' ? { namespace: [] } : pathOf(form, table ?? namespace);
   return { url: form.url.trim(), ...path, operations: operationsOf(form) };

@@ -30,10 +30,10 @@ interface PaletteFacts {
   readonly actions: readonly Entry[];
 }
 
-/** Of each group; the search narrows it down. */
+/** Per group; a search narrows them down. */
 const SHOWN_MAX = 8;
 
-/** What fits the text, in groups that are not empty. Without a text: recent tables, views and actions. */
+/** The matching entries in groups, without empty ones. Without a text: recent tables, views and actions. */
 export function findEntries({ text, database, who, tables, recent, actions }: PaletteFacts): readonly EntryGroup[] {
   const isBlank = text.trim() === '';
   const fits = ({ label }: Entry): boolean => words(text).every((word) => label.toLowerCase().includes(word));
@@ -77,7 +77,7 @@ function toNamespaceEntry(namespace: NamespacePath): Entry {
   };
 }
 
-/** Those with tables in or below them. */
+/** Namespaces with tables in or below them. */
 function namespacesOf(tables: readonly TablePath[]): readonly NamespacePath[] {
   const found = new Map<string, NamespacePath>();
   for (const table of tables) {

@@ -4,7 +4,7 @@ const RECENT_MAX = 8;
 
 const storedAs = (database: string): string => `tiltyard-recent ${database}`;
 
-/** Of this tab, the last one first. */
+/** The recent tables of this tab, latest first. */
 export function recentTables(database: string): readonly TablePath[] {
   const stored: unknown = JSON.parse(sessionStorage.getItem(storedAs(database)) ?? '[]');
   return Array.isArray(stored) ? stored.filter(isTablePath) : [];

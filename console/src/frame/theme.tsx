@@ -24,13 +24,13 @@ function applyTheme(theme: Theme): void {
   else document.documentElement.dataset['theme'] = theme;
 }
 
-/** Whether the page is dark now, by the choice of the user or of the system. */
+/** Whether the page is currently dark, by the choice of the user or the system. */
 export function isDark(): boolean {
   const theme = storedTheme();
   return theme === 'dark' || (theme === 'system' && matchMedia('(prefers-color-scheme: dark)').matches);
 }
 
-/** Goes on to the next of system, light and dark. */
+/** Switches to the next of system, light and dark. */
 export function switchTheme(): void {
   const next = themeAfter(storedTheme());
   applyTheme(next);

@@ -78,7 +78,7 @@ function Navigation({ view, database, onChoose }: NavigationProps): JSX.Element 
           key={id}
           href={toHash(id)}
           aria-current={id === (view?.under ?? view?.id) ? 'page' : undefined}
-          // Its code is there before the click.
+          // Loads its code before the click.
           onPointerEnter={() => void load()}
           onFocus={() => void load()}
           onClick={onChoose}

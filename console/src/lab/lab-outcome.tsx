@@ -15,7 +15,7 @@ import { MapPane } from './map-pane.tsx';
 import { PlanViews } from './plan/plan-views.tsx';
 import type { Lab, Outcome, Run } from './run-lab.ts';
 
-/** An outcome with the form that it belongs to. */
+/** An outcome with its form. */
 export interface Ran {
   readonly form: LabForm;
   readonly outcome: Outcome;
@@ -24,9 +24,9 @@ export interface Ran {
 interface LabOutcomeProps {
   readonly lab: Lab;
   readonly ran: Load<Ran>;
-  /** The form of the address. */
+  /** The form in the address. */
   readonly asked: LabForm;
-  /** The form as it is on the page, with changes that were not run. */
+  /** The form on the page, including changes that were not run. */
   readonly draft: LabForm;
   readonly isChanged: boolean;
   readonly onSettings: (remedy: Extract<Remedy, { kind: 'set' }>) => void;
@@ -64,7 +64,7 @@ function isOfSameKind(form: LabForm, asked: LabForm): boolean {
   return form.tab === asked.tab && form.search === asked.search;
 }
 
-/** What is missing in the form is marked there too. */
+/** What is missing in the form is marked in the form too. */
 function Failed({ error }: { readonly error: unknown }): JSX.Element {
   if (!(error instanceof FormError)) return <ErrorBox error={error} />;
   return (

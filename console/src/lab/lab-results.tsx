@@ -54,7 +54,7 @@ export function LabResults({ rows, schema, columns: facts, label = 'Results' }: 
   );
 }
 
-/** By the name of a result's column: a whole field, or the path of a nested one. */
+/** By the name of a result column: a whole field, or the path of a nested one. */
 function typesOf(schema: SchemaJson, facts: readonly ColumnFact[]): ReadonlyMap<string, TypeJson> {
   return new Map([
     ...facts.map(({ path, type }) => [path, type] as const),

@@ -168,9 +168,9 @@ function LabBar({ lab, database, asked, draft, onTab }: LabBarProps): JSX.Elemen
   );
 }
 
-/** Keeps queries that ran, apart from the one that the lab opens with. */
+/** Stores queries that ran, except the one that the lab opens with. */
 function useRecent(where: { readonly database: string; readonly table: TablePath }, ran: Ran | undefined): void {
-  // Not after the paint: the page may be left before.
+  // Not after the paint: the user may leave the page before.
   useLayoutEffect(() => {
     const parameters = ran === undefined ? {} : toParameters(ran.form);
     if (Object.keys(parameters).length > 0) rememberRecent({ ...where, parameters, at: Date.now() });

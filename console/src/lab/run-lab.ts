@@ -89,7 +89,7 @@ export async function runLab(lab: Lab, form: LabForm): Promise<Outcome> {
   }
 }
 
-/** Runs each query once before measuring: both find warm caches. */
+/** Runs each query once before measuring, so that both find warm caches. */
 async function compare(lab: Lab, form: LabForm): Promise<TwoPlans> {
   const rival = toRivalForm(form);
   await analyze(lab, form);
@@ -110,7 +110,7 @@ async function analyze(lab: Lab, form: LabForm): Promise<Run> {
   return { title: describeForm(form), plan, text, recall, findings };
 }
 
-/** Of the branch and version that the query reads; the facts of the lab are of the latest version of main. */
+/** For the branch and version of the query; the facts of the lab are those of the latest version of main. */
 async function readContext({ client, table, facts }: Lab, query: QueryTableBody) {
   const { branch, version } = query;
   const { schema, indexes, stats } = facts;

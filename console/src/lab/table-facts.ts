@@ -15,14 +15,14 @@ export interface TableFacts {
   readonly columns: readonly ColumnFact[];
   readonly vectorColumns: readonly ColumnFact[];
   readonly textColumns: readonly string[];
-  /** With one plain value per row. */
+  /** Columns with one plain value per row. */
   readonly colourColumns: readonly string[];
   readonly indexes: readonly IndexContent[];
   readonly stats: TableStatsReply;
   readonly version: number;
   readonly versions: readonly number[];
   readonly branches: readonly string[];
-  /** With which the server embeds texts; none without an embedding provider. */
+  /** The models that the server can embed with; empty without an embedding provider. */
   readonly embeddingModels: readonly string[];
 }
 

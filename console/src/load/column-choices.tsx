@@ -9,7 +9,7 @@ interface ColumnChoicesProps {
   readonly onChange: (columns: readonly ChosenColumn[]) => void;
 }
 
-/** Suggestions: any type of the server can be entered. */
+/** Suggestions: any type that the server supports can be entered. */
 const TYPES = [...SCALAR_TYPES, 'vector[384]', 'list<utf8>'];
 
 export function ColumnChoices({ columns, onChange }: ColumnChoicesProps): JSX.Element {

@@ -17,14 +17,14 @@ export interface KeptLoad {
   readonly loaded?: Loaded;
 }
 
-/** By database: a load goes on while other views are shown, and is kept until the user has seen how it ended. */
+/** By database: a load continues while other views are shown, and is kept until the user has seen its result. */
 const LOADS = new Map<string, KeptLoad>();
-/** By database: draws the view that shows its load. */
+/** By database: re-renders the view that shows its load. */
 const VIEWS = new Map<string, () => void>();
 
 export function useKeptLoad(database: string): KeptLoad | undefined {
   const [, setRound] = useState(0);
-  // Not after the paint: what happens until then would be missed.
+  // Not after the paint: changes before it would be missed.
   useLayoutEffect(() => {
     VIEWS.set(database, () => setRound((before) => before + 1));
     return () => {
@@ -44,7 +44,7 @@ export function stopLoads(): void {
   LOADS.clear();
 }
 
-/** One at a time in each database. Never rejects. */
+/** One load at a time per database. Never rejects. */
 export async function startLoad(opened: OpenedFile, wanted: Omit<LoadTarget, 'key'>, session: Session): Promise<void> {
   const { database } = session;
   const before = LOADS.get(database);
@@ -53,7 +53,7 @@ export async function startLoad(opened: OpenedFile, wanted: Omit<LoadTarget, 'ke
   const stopped = new AbortController();
   let load: KeptLoad = { opened, target: { ...wanted, key }, stop: () => stopped.abort(), isRunning: true };
   LOADS.set(database, load);
-  // Not after signing out.
+  // Not after sign-out.
   const isKept = (): boolean => LOADS.get(database) === load;
   const change = (part: Partial<KeptLoad>): void => {
     if (!isKept()) return;
@@ -79,7 +79,7 @@ export async function startLoad(opened: OpenedFile, wanted: Omit<LoadTarget, 'ke
   }
 }
 
-/** The same rows for the same table: loaded once, also when the first reply was lost. */
+/** The same rows for the same table are loaded once, even if the first reply was lost. */
 function isRepeated(
   { opened, target }: KeptLoad,
   openedNow: OpenedFile,

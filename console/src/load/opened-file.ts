@@ -3,7 +3,7 @@ import type { Reader } from '../../../src/formats/open-reader.ts';
 
 export interface ChosenColumn {
   readonly source: string;
-  /** In the file; lists are lists. */
+  /** The type in the file; lists are not vectors yet. */
   readonly sourceType: string;
   /** What the first rows suggest, and why. */
   readonly detectedType: string;
@@ -13,7 +13,7 @@ export interface ChosenColumn {
   readonly isKept: boolean;
 }
 
-/** Lists of numbers of one length: they can be searched as vectors. */
+/** Lists of numbers with one length, which can be searched as vectors. */
 export function isDetectedVector({ sourceType, detectedType }: ChosenColumn): boolean {
   return sourceType.startsWith('list<') && isVectorType(detectedType);
 }
@@ -36,7 +36,7 @@ export interface Preview {
 
 const PREVIEW_ROWS = 20;
 
-/** The parsers are large: loaded with the first file. */
+/** The parsers are large, so they are loaded with the first file. */
 async function openWith(file: File, columns: readonly ChosenColumn[]): Promise<Reader> {
   const [{ openReader }, { blobInput }] = await Promise.all([
     import('../../../src/formats/open-reader.ts'),
@@ -100,7 +100,7 @@ export async function convertFile({ file, columns }: OpenedFile, { onRead, signa
       rows += batch.numRows;
       onRead({ rows, bytes: endByte });
       yield batch;
-      // Yields to the event loop: the page stays responsive.
+      // Yields to the event loop, so that the page stays responsive.
       await new Promise((resolve) => setTimeout(resolve));
     }
   };

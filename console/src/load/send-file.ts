@@ -12,7 +12,7 @@ export type LoadMode = 'create' | 'append' | 'overwrite';
 export interface LoadTarget {
   readonly table: TablePath;
   readonly mode: LoadMode;
-  /** The same for each attempt to send the same rows: they are loaded once. */
+  /** The same for each attempt to send the same rows, so that they are loaded once. */
   readonly key: string;
 }
 
@@ -24,11 +24,11 @@ export interface Progress {
 export interface Loaded {
   readonly table: TablePath;
   readonly rows: number;
-  /** Of the file. */
+  /** The size of the file. */
   readonly bytes: number;
   readonly milliseconds: number;
   readonly version: number | undefined;
-  /** Under the names that they have in the table. */
+  /** By their names in the table. */
   readonly vectors: readonly string[];
 }
 
@@ -38,7 +38,7 @@ interface Sending {
   readonly signal: AbortSignal;
 }
 
-/** Reading is the first half of the bar, sending the second. */
+/** Reading is the first half of the progress bar, sending the second. */
 export async function sendFile(opened: OpenedFile, target: LoadTarget, sending: Sending): Promise<Loaded> {
   const { table, mode, key } = target;
   const { session, onProgress, signal } = sending;

@@ -18,7 +18,7 @@ import type { LoadMode } from './send-file.ts';
 
 interface TargetFormProps {
   readonly opened: OpenedFile;
-  /** Runs, or has failed. */
+  /** A running or failed load. */
   readonly load: KeptLoad | undefined;
   readonly session: Session;
   readonly namespace: NamespacePath;

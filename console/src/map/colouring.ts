@@ -18,13 +18,13 @@ export interface Colouring {
   readonly legend: Legend | undefined;
 }
 
-/** Visible on a light and on a dark ground. */
+/** Visible on a light and a dark background. */
 const CATEGORIES = ['#2f6fb3', '#d9731a', '#2e8b57', '#c23b4f', '#8a5fc2', '#8c6239', '#c2589c', '#0f97a5', '#7d8a1f'];
 const REST = '#8b95a1';
 const RANGE = ['#3d4fb8', '#8a3fb0', '#c9427f', '#e4694a', '#e8a33d'];
 export const PLAIN_COLOUR = '#3b7ddd';
 
-/** Numbers get a scale, unless they are a few different ones; texts get a colour for each of the most frequent. */
+/** Numbers get a scale, unless there are only a few different ones; texts get a color for each of the most frequent. */
 export function toColouring(values: readonly ColourValue[], isColoured: boolean): Colouring {
   if (!isColoured) return { colours: values.map(() => PLAIN_COLOUR), legend: undefined };
   const numbers = values.filter((value) => typeof value === 'number');
@@ -63,7 +63,7 @@ function labelOf(value: ColourValue): string {
   return text.length > LABEL_CHARACTERS_MAX ? `${text.slice(0, LABEL_CHARACTERS_MAX)}…` : text;
 }
 
-/** Between the first and the last hundredth: a few outliers would leave one colour to all others. */
+/** Between the first and the last percentile: otherwise a few outliers would leave one color for all others. */
 function toRange(values: readonly ColourValue[], numbers: readonly number[]): Colouring {
   const sorted = numbers.toSorted((one, other) => one - other);
   const at = (share: number): number => sorted[Math.round(share * (sorted.length - 1))] ?? 0;

@@ -6,9 +6,9 @@ export interface Scene {
   readonly colours: readonly string[];
   readonly selected: number | undefined;
   readonly hovered: number | undefined;
-  /** Points of the sample that are neighbours of the selected one. */
+  /** Sampled points that are neighbors of the selected one. */
   readonly neighbours: ReadonlySet<number>;
-  /** Neighbours that are not in the sample. */
+  /** Neighbors outside the sample. */
   readonly others: Places;
 }
 
@@ -75,7 +75,7 @@ function outline(context: CanvasRenderingContext2D, stroke: string): void {
   context.stroke();
 }
 
-/** Style sheets do not reach into a canvas: its own colours carry those of the theme. */
+/** Style sheets do not apply inside a canvas, so its own color properties carry those of the theme. */
 function inkOf(canvas: HTMLCanvasElement): Ink {
   const { color, outlineColor } = getComputedStyle(canvas);
   return { ink: color, accent: outlineColor };

@@ -15,18 +15,18 @@ import type { ColourValue } from './colouring.ts';
 import { poolVectors, toPooling } from './pool-vectors.ts';
 import type { Pooling } from './pool-vectors.ts';
 
-/** Rows at even intervals, each a point of the map. */
+/** Rows at regular intervals, each a point on the map. */
 export interface Sample {
   readonly column: ColumnFact;
   readonly matrix: Matrix;
   /** As text: row ids have 64 bits. */
   readonly rowIds: readonly string[];
   readonly colours: readonly ColourValue[];
-  /** The version that was read: row ids hold for it. */
+  /** The version that was read, for which the row ids are valid. */
   readonly version: number;
   /** Rows that pass the filter. */
   readonly total: number;
-  /** Rows that were read and have no vector of finite numbers. */
+  /** Rows that were read but have no vector of finite numbers. */
   readonly skipped: number;
 }
 
@@ -68,7 +68,7 @@ export async function loadSample({ client, table, facts }: Lab, form: LabForm, s
   return { column, version, total, ...collector.done() };
 }
 
-/** Every n-th row by its id, which costs one scan and needs no order. */
+/** Every n-th row by its id, which takes one scan and needs no order. */
 function toSampleQuery(filter: string, total: number, limit: number): QueryTableBody {
   const step = Math.ceil(total / limit);
   const parts = [...(filter === '' ? [] : [`(${filter})`]), ...(step <= 1 ? [] : [`_rowid % ${step} = 0`])];
@@ -91,7 +91,7 @@ class Collector {
   readonly #colours: ColourValue[] = [];
   #skipped = 0;
 
-  /** With a pooling, rows have several vectors. */
+  /** With pooling, rows have several vectors. */
   constructor(limit: number, dimension: number, pooling: Pooling | undefined) {
     this.#values = new Float32Array(limit * dimension);
     this.#dimension = dimension;
@@ -119,7 +119,7 @@ class Collector {
   }
 }
 
-/** An item of a list column is a vector of Arrow; half-precision numbers must be read one by one. */
+/** An item of a list column is an Arrow vector; half-precision numbers must be read one by one. */
 function numbersOf(value: Vector | null | undefined): Float32Array | undefined {
   if (value === null || value === undefined) return undefined;
   const array: unknown = value.toArray();

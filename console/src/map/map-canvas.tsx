@@ -11,7 +11,7 @@ interface MapCanvasProps {
   readonly scene: Omit<Scene, 'hovered'>;
   readonly label: string;
   readonly onSelect: (index: number | undefined) => void;
-  /** What to show beside a point under the pointer. */
+  /** What to show next to a point under the pointer. */
   readonly tooltip: (index: number) => JSX.Element;
 }
 
@@ -96,7 +96,7 @@ function drag(event: PointerEvent, view: Viewport, onPan: (view: Viewport) => vo
   addEventListener('pointercancel', stop);
 }
 
-/** Not a property of the element: such listeners may not stop the page from scrolling. */
+/** Not set as a property of the element, because such listeners cannot prevent scrolling. */
 function useWheel(canvas: { current: HTMLCanvasElement | null }, zoom: (factor: number, pixel: Pixel) => void): void {
   const latest = useRef(zoom);
   latest.current = zoom;
@@ -111,7 +111,7 @@ function useWheel(canvas: { current: HTMLCanvasElement | null }, zoom: (factor: 
   }, []);
 }
 
-/** Draws again in the colours of another theme. */
+/** Redraws with the colors of another theme. */
 function useTheme(): void {
   const [, setRound] = useState(0);
   useEffect(() => {

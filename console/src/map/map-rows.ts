@@ -13,13 +13,13 @@ import type { Sample } from './load-sample.ts';
 const COLUMNS_SHOWN_MAX = 6;
 const ROWS_KEPT_MAX = 500;
 
-/** Columns that identify a row: not the vectors. */
+/** Columns that identify a row, without the vectors. */
 export function shownColumns({ facts }: Lab): readonly string[] {
   const plain = facts.columns.filter(({ type }) => findDimension(type) === undefined);
   return plain.slice(0, COLUMNS_SHOWN_MAX).map(({ path }) => path);
 }
 
-/** Reads rows of the sample by their ids, and keeps the last ones. */
+/** Reads sampled rows by their ids, and caches the latest ones. */
 export class MapRows {
   readonly #lab: Lab;
   readonly #state: QueryTableBody;
@@ -49,7 +49,7 @@ export class MapRows {
   }
 }
 
-/** The nearest rows to the vector of a point, itself included. */
+/** The nearest rows to a point's vector, including itself. */
 export function toNeighbourQuery(form: LabForm, { column, matrix, version }: Sample, index: number): QueryTableBody {
   const columns = splitPaths(form.columns);
   const filter = form.filter.trim();

@@ -18,7 +18,7 @@ interface NeighboursProps {
   readonly onClose: () => void;
 }
 
-/** The rows nearest to a point, as the server found them. */
+/** The rows nearest to a point, as found by the server. */
 export function Neighbours({ lab, rowId, query, rows, onClose }: NeighboursProps): JSX.Element {
   const { value, error, reload } = rows;
   return (

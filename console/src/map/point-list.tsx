@@ -19,7 +19,7 @@ interface PointListProps {
 
 const PAGE_ROWS = 10;
 
-/** The points as a table: all that the canvas offers, for the keyboard and screen readers. */
+/** The points as a table: everything that the canvas offers, for the keyboard and screen readers. */
 export function PointList({ rowIds, rows, columns, selected, onSelect }: PointListProps): JSX.Element {
   const [offset, setOffset] = useState(0);
   const page = rowIds.slice(offset, offset + PAGE_ROWS);

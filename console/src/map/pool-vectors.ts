@@ -1,11 +1,11 @@
-/** How several vectors of a row become one point. */
+/** How several vectors of a row are reduced to one point. */
 export type Pooling = 'mean' | 'first';
 
 export function toPooling(text: string): Pooling {
   return text === 'first' ? 'first' : 'mean';
 }
 
-/** `undefined` without vectors, or with vectors of different lengths. */
+/** `undefined` if there are no vectors, or vectors of different lengths. */
 export function poolVectors(vectors: readonly ArrayLike<number>[], pooling: Pooling): Float32Array | undefined {
   const [first] = vectors;
   if (first === undefined || vectors.some(({ length }) => length !== first.length)) return undefined;

@@ -10,13 +10,13 @@ export interface MappedSample {
   readonly sample: Sample;
   readonly projection: Projection;
   readonly places: Places;
-  /** The point of a row id. */
+  /** The index of the point with a row id. */
   readonly indexOf: ReadonlyMap<string, number>;
 }
 
 interface Progress {
   readonly signal: AbortSignal;
-  /** From 0, while rows are read, to 1. */
+  /** From 0, while rows are being read, to 1. */
   readonly onProgress: (share: number) => void;
 }
 
@@ -38,7 +38,7 @@ export async function projectSample(lab: Lab, form: LabForm, progress: Progress)
 
 const SLICE_MILLISECONDS = 12;
 
-/** In slices: the page stays responsive in between. */
+/** In slices, so that the page stays responsive. */
 async function project(matrix: Matrix, { signal, onProgress }: Progress): Promise<Projection> {
   const steps = findComponents(matrix);
   let start = performance.now();

@@ -130,7 +130,7 @@ function MapSummary({ mapped, form }: { readonly mapped: MappedSample; readonly 
   );
 }
 
-/** Neighbours in the sample are marked; others are placed by their own vectors. */
+/** Neighbors in the sample are marked; others are placed by their own vectors. */
 function placeNeighbours(
   { sample, projection, indexOf }: MappedSample,
   { pool }: LabForm,

@@ -1,4 +1,4 @@
-/** The places of points, in the units of the projection. */
+/** The positions of points, in the units of the projection. */
 export interface Places {
   readonly x: Float64Array;
   readonly y: Float64Array;
@@ -9,7 +9,7 @@ export interface Size {
   readonly height: number;
 }
 
-/** What part of the map is on the canvas: pixels per unit, and the place of the centre. */
+/** The visible part of the map: pixels per unit, and the position of the center. */
 export interface Viewport {
   readonly scale: number;
   readonly x: number;
@@ -40,7 +40,7 @@ export function panViewport(view: Viewport, right: number, down: number): Viewpo
   return { ...view, x: view.x - right / view.scale, y: view.y + down / view.scale };
 }
 
-/** The place under the pixel stays there. `whole` is the view of all points, which bounds the zoom. */
+/** Keeps the position under the pixel. `whole` is the view of all points, which limits the zoom. */
 export function zoomViewport(view: Viewport, size: Size, pixel: Pixel, { factor, whole }: Zoom): Viewport {
   const scale = Math.min(Math.max(view.scale * factor, whole.scale / 2), whole.scale * ZOOM_MAX);
   const [right, down] = [pixel.left - size.width / 2, pixel.top - size.height / 2];

@@ -15,7 +15,7 @@ import { useDocumentTitle, useLoad } from '../parts/use-load.ts';
 
 type Node = ListNodesReply['nodes'][number];
 
-/** The nodes that serve together; for administrators of the server. */
+/** The nodes of the cluster; for administrators of the server. */
 export function NodesView(): JSX.Element {
   useDocumentTitle('Nodes');
   const client = useClient();

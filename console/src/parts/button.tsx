@@ -14,7 +14,7 @@ interface ButtonProps {
   readonly isPressed?: boolean;
   readonly isExpanded?: boolean;
   readonly submits?: boolean;
-  /** Why the caller may not do it (`usePermissions`): the button turns grey and says so. */
+  /** Why the caller may not do it (`usePermissions`): the button turns gray and shows the reason. */
   readonly refusal?: string | undefined;
   readonly class?: string;
   readonly onClick?: (event: MouseEvent) => void;
@@ -32,7 +32,7 @@ export function Button(props: ButtonProps): JSX.Element {
       aria-busy={isBusy}
       aria-pressed={props.isPressed}
       aria-expanded={props.isExpanded}
-      // Unlike a disabled button it keeps the focus, so that the reason can be read.
+      // Unlike a disabled button it can be focused, so that the reason can be read.
       aria-disabled={isRefused ? true : undefined}
       disabled={isDisabled || isBusy}
       onClick={isRefused ? () => toast(refusal, 'bad') : props.onClick}
@@ -48,7 +48,7 @@ interface LinkButtonProps {
   readonly children: ComponentChildren;
   readonly kind?: 'plain' | 'primary' | 'quiet';
   readonly icon?: IconName;
-  /** As of `Button`. */
+  /** As in `Button`. */
   readonly refusal?: string | undefined;
 }
 

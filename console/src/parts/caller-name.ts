@@ -1,4 +1,7 @@
-/** What people call a caller: the name of its key or client, the subject of its token. `name` is as the server gave it. */
+/**
+ * The display name of a caller: the name of its key or client, or the subject of its token. `name` comes from the
+ * server.
+ */
 export function callerText(caller: string, name: string | undefined): string {
   if (name !== undefined) return name;
   const [kind = '', rest = ''] = caller.split(/:(.*)/s, 2);
@@ -6,5 +9,5 @@ export function callerText(caller: string, name: string | undefined): string {
   return kind === 'token' ? rest.slice(rest.indexOf('#') + 1) : caller;
 }
 
-/** The end of an id: ids of the same minute begin alike. */
+/** Shows the end of an id, because ids from the same minute begin alike. */
 const ID_DIGITS = 6;

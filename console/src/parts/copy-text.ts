@@ -11,7 +11,7 @@ export function copyText(text: string, message = 'Copied.'): void {
 function copySelected(text: string): boolean {
   const area = document.createElement('textarea');
   area.value = text;
-  // Inside an open dialog: text outside it cannot be selected.
+  // Inside an open dialog, because text outside it cannot be selected.
   const parent = document.querySelector('dialog[open]') ?? document.body;
   parent.append(area);
   area.select();

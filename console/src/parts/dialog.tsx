@@ -14,14 +14,13 @@ interface Modal {
 }
 
 /**
- * Shows a `<dialog>`, which traps the focus and restores it when it is closed.
- * Calls `onClosed` at once, and only once: the `close` event of the browser comes later, possibly after the next key has
- * opened another dialog.
+ * Shows a `<dialog>`, which traps the focus and restores it when closed. Calls `onClosed` immediately and only once:
+ * the browser's `close` event comes later, possibly after the next key has opened another dialog.
  */
 export function useModal(onClosed: () => void): readonly [modal: Modal, close: () => void] {
   const ref = useRef<HTMLDialogElement>(null);
   const isClosed = useRef(false);
-  // Before the dialog is painted: the next key is for it.
+  // Before the dialog is painted, so that it gets the next key.
   useLayoutEffect(() => ref.current?.showModal(), []);
   const close = (): void => {
     if (isClosed.current) return;
@@ -66,7 +65,7 @@ interface FormDialogProps {
   readonly kind?: 'primary' | 'danger';
   readonly isReady?: boolean;
   readonly isWide?: boolean;
-  /** The dialog closes on success and shows errors; once it is closed, a toast does. */
+  /** The dialog closes on success and shows errors; after it is closed, a toast shows them. */
   readonly onSubmit: (leadTo: LeadTo) => Promise<void>;
   readonly onClose: () => void;
   readonly children: ComponentChildren;

@@ -41,7 +41,7 @@ interface ErrorWords {
   readonly requestId?: string | undefined;
 }
 
-/** Clearer than the titles that the interface prescribes, such as 409 "The namespace has been concurrently modified". */
+/** Clearer than the titles that the contract prescribes, such as 409 "The namespace has been concurrently modified". */
 const TITLES: Readonly<Record<number, string>> = {
   400: 'Invalid request',
   401: 'Not signed in',
@@ -51,7 +51,7 @@ const TITLES: Readonly<Record<number, string>> = {
   503: 'Not available',
 };
 
-/** What Chromium and Firefox, and Safari, say of an `import()` that failed. */
+/** The messages of Chromium and Firefox, and of Safari, for a failed `import()`. */
 const NOT_LOADED = /dynamically imported module|Importing a module script failed/;
 
 export function wordsOf(error: unknown): ErrorWords {

@@ -1,6 +1,6 @@
 import type { JSX } from 'preact';
 
-/** On a 16-pixel grid with strokes of 1.5. */
+/** On a 16-pixel grid, with 1.5-pixel strokes. */
 const SHAPES = {
   add: 'M8 3v10M3 8h10',
   branch:
@@ -49,7 +49,7 @@ interface IconProps {
   readonly class?: string;
 }
 
-/** Hidden from screen readers: always beside text or in a labelled control. */
+/** Hidden from screen readers: always next to text or in a labeled control. */
 export function Icon({ name, class: extra = '' }: IconProps): JSX.Element {
   return (
     <svg class={`icon ${extra}`} viewBox="0 0 16 16" width="16" height="16" aria-hidden="true">

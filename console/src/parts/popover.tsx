@@ -15,7 +15,7 @@ interface PopoverProps {
   readonly children: (close: () => void) => ComponentChildren;
 }
 
-/** Closes with Escape, an outside click, or when the focus leaves. */
+/** Closes on Escape, on an outside click, or when it loses the focus. */
 export function Popover({ label, icon, text, kind = 'plain', side = 'left', children }: PopoverProps): JSX.Element {
   const [isOpen, setIsOpen] = useState(false);
   const root = useRef<HTMLDivElement>(null);
@@ -63,7 +63,7 @@ export function Popover({ label, icon, text, kind = 'plain', side = 'left', chil
 interface MenuItemProps {
   readonly icon: IconName;
   readonly isDangerous?: boolean;
-  /** Why the caller may not do it: the item turns grey and says so. */
+  /** Why the caller may not do it: the item turns gray and shows the reason. */
   readonly refusal?: string | undefined;
   readonly onClick: () => void;
   readonly children: ComponentChildren;

@@ -6,7 +6,7 @@ import { closeToast, shownToasts, subscribeToasts, toast } from './toast-store.t
 
 export { toast, toastWithAction } from './toast-store.ts';
 
-/** For tasks that fail after their component is gone. */
+/** For tasks that fail after their component was removed. */
 export function toastError(error: unknown, task = ''): void {
   const { message, hint = '' } = wordsOf(error);
   toast(`${task} ${message} ${hint}`.trim(), 'bad');
@@ -14,7 +14,7 @@ export function toastError(error: unknown, task = ''): void {
 
 export function Toasts(): JSX.Element {
   const [, setRound] = useState(0);
-  // Not after the paint: what is shown until then would be missed.
+  // Not after the paint: toasts before it would be missed.
   useLayoutEffect(() => subscribeToasts(() => setRound((before) => before + 1)), []);
   return (
     <div class="toasts" role="status" aria-live="polite">

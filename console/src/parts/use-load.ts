@@ -11,7 +11,7 @@ export interface Load<Value> {
 interface State<Value> {
   readonly value: Value | undefined;
   readonly error: unknown;
-  /** Those of the value or error; absent while newer ones load. */
+  /** The inputs of the value or error; absent while newer ones load. */
   readonly inputs?: readonly unknown[];
 }
 
@@ -34,7 +34,7 @@ export function useLoad<Value>(
     return () => unmounted.abort();
   }, wanted);
   const reload = useCallback(() => setRound((before) => before + 1), []);
-  // Also in the frame before the effect: no result of earlier inputs is taken for one of these.
+  // Also true in the frame before the effect, so that no result of earlier inputs is used for these.
   const isLoading = state.inputs?.every((input, index) => Object.is(input, wanted[index])) !== true;
   return { value: state.value, error: state.error, isLoading, reload };
 }
@@ -45,7 +45,7 @@ interface Task {
   readonly run: () => void;
 }
 
-/** A user action: one at a time; its error stays until the next attempt. */
+/** A user action: one at a time; its error is kept until the next attempt. */
 export function useTask(work: () => Promise<void>): Task {
   const [state, setState] = useState<{ isRunning: boolean; error: unknown }>({ isRunning: false, error: undefined });
   const run = (): void => {
@@ -60,7 +60,7 @@ export function useTask(work: () => Promise<void>): Task {
 }
 
 /**
- * What the user typed, until `key` changes: then `given` again. Decided while drawing and not in an effect after it,
+ * What the user typed, until `key` changes: then `given` again. Decided during rendering, not in an effect after it,
  * which would overwrite what was typed in between.
  */
 export function useDraft<Value>(given: Value, key: unknown = given): readonly [Value, (value: Value) => void] {

@@ -31,7 +31,7 @@ const viewer = SwaggerUi({
   onComplete: signIn,
 });
 
-/** Requests are sent with the credential of the console, if this tab is signed in there. */
+/** Requests use the credential of the console, if this tab is signed in there. */
 function signIn(): void {
   const status = document.querySelector('#signed-in');
   const session = loadSession();

@@ -4,7 +4,7 @@ import type { DescribedOperation } from '../../../src/snippets/plain-request.ts'
 type Element = unknown;
 type Component<Props> = (props: Props) => Element;
 
-/** The viewer brings its own React, which has no types here. */
+/** The viewer includes its own React, which has no types here. */
 interface React {
   readonly createElement: (type: unknown, props: object | null, ...children: readonly unknown[]) => Element;
   readonly Fragment: unknown;

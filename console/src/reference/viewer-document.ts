@@ -1,7 +1,8 @@
 type Json = Readonly<Record<string, unknown>>;
 
 /**
- * The description as OpenAPI 3.0, which the viewer draws with less work: for 3.1 it first transforms the whole document. Only what differs between the two is changed.
+ * The description as OpenAPI 3.0, which the viewer renders with less work: for 3.1 it first transforms the whole
+ * document. Only the differences between the two are converted.
  */
 export function toViewerDocument(text: string): string {
   const { info, ...rest }: { info: Json } & Json = JSON.parse(text);

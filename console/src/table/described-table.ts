@@ -9,7 +9,7 @@ import type { AskedAt, At } from '../links.ts';
 /** A table at a version, with its tags and branches. */
 export interface DescribedTable {
   readonly path: TablePath;
-  /** Unique: a table that is created again under the same name has another one. */
+  /** Unique: a table that is created again under the same name has another location. */
   readonly location: string;
   readonly at: At;
   readonly version: number;

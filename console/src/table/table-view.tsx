@@ -72,7 +72,7 @@ export function TableView({ table, database, query }: TableViewProps): JSX.Eleme
   );
 }
 
-/** What a part keeps, such as edits, is about one table, and one branch or version of it. */
+/** State that a tab keeps, such as edits, belongs to one table, and to one branch or version of it. */
 function stateOf({ location, at }: DescribedTable): string {
   return JSON.stringify([location, at.branch, at.version]);
 }

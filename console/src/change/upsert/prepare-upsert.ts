@@ -17,10 +17,10 @@ import type { KeyValues, RowKey } from '../../table/rows/edit/row-filter.ts';
 import { StalePreview } from '../preview-change.ts';
 import type { Done } from '../preview-change.ts';
 
-/** Bounds what a browser holds in memory; larger files are for the command line. */
+/** Bounds the memory of the browser; larger files are for the CLI. */
 const ROWS_MAX = 100_000;
 const BYTES_MAX = 64_000_000;
-/** Keys of one query. */
+/** Keys per query. */
 const KEYS_AT_ONCE = 5000;
 
 export interface UpsertRequest {
@@ -64,7 +64,7 @@ function parseArray(text: string): readonly unknown[] {
     const value = parseExactJson(text);
     if (Array.isArray(value)) return value;
   } catch {
-    // Told below.
+    // Reported below.
   }
   throw new FormError(
     'The text is not a JSON array.',
@@ -72,7 +72,7 @@ function parseArray(text: string): readonly unknown[] {
   );
 }
 
-/** Reads the rows with the types of the table, and counts which of their keys the table has. Changes nothing. */
+/** Reads the rows with the table's types, and counts which of their keys the table has. Changes nothing. */
 export async function prepareUpsert(client: ApiClient, request: UpsertRequest): Promise<PreparedUpsert> {
   const { table, on, key, file } = request;
   if (file.size > BYTES_MAX) throw tooLarge();
@@ -105,7 +105,7 @@ export async function prepareUpsert(client: ApiClient, request: UpsertRequest): 
 
 const SAMPLE_ROWS = 20;
 
-/** The columns of the file, with the types that the table has. */
+/** The columns of the file, with the table's types. */
 async function openAs(client: ApiClient, request: UpsertRequest, version: number): Promise<OpenedFile> {
   const { table, on, key, file, writable } = request;
   const [opened, { schema }] = await Promise.all([
@@ -130,7 +130,7 @@ async function openAs(client: ApiClient, request: UpsertRequest, version: number
   };
 }
 
-/** Of all rows; none may be null or occur twice. */
+/** The keys of all rows; none may be null or occur twice. */
 async function readKeys(stream: Blob, key: RowKey): Promise<readonly KeyValues[]> {
   const { schema, batches } = await readStream(piecesOf(stream));
   const places = key.names.map((name) => schema.fields.findIndex((field) => field.name === name));
@@ -163,7 +163,7 @@ interface KeysAtVersion {
   readonly version: number;
 }
 
-/** How many rows of the table have one of the keys, and how many of the keys are found. */
+/** How many rows of the table have one of the keys, and how many of the keys were found. */
 async function findKeys(client: ApiClient, request: UpsertRequest, { keys, version }: KeysAtVersion) {
   const { table, on, key } = request;
   let [rows, found] = [0, 0];
@@ -187,7 +187,7 @@ function tooLarge(): FormError {
   );
 }
 
-/** Runs only on the version that was previewed. */
+/** Runs only on the previewed version. */
 export async function runUpsert(client: ApiClient, { request, version, stream }: PreparedUpsert): Promise<Done> {
   const { table, on, key } = request;
   try {

@@ -5,7 +5,7 @@ import { formatBytes } from '../../parts/format.ts';
 
 interface RowsInputProps {
   readonly text: string;
-  /** Wins over the text. */
+  /** Takes precedence over the text. */
   readonly file: File | undefined;
   readonly onText: (text: string) => void;
   readonly onFile: (file: File | undefined) => void;

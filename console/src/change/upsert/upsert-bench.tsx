@@ -25,7 +25,7 @@ interface UpsertBenchProps {
   readonly onBranch: (branch: string) => void;
 }
 
-/** A preview is shown only while the form has the inputs that it was made of. */
+/** A preview is shown only while the form has the inputs from which it was made. */
 interface Made {
   readonly inputs: readonly unknown[];
   readonly prepared: PreparedUpsert;

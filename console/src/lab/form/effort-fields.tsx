@@ -12,7 +12,7 @@ export interface Effort {
 
 interface EffortFieldsProps {
   readonly effort: Effort;
-  /** Distinguishes two sets of fields: ` of B`. */
+  /** Distinguishes two sets of fields, such as ` of B`. */
   readonly whose?: string;
   readonly onChange: (change: Partial<Effort>) => void;
 }

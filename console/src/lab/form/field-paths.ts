@@ -1,6 +1,6 @@
 import { formatFieldPath, parseFieldPath } from '../../../../src/model/field-path.ts';
 
-/** Field paths in one text, as people enter them: a comma belongs to a name where it is in backticks. */
+/** Field paths in one text, as people enter them: a comma inside backticks is part of a name. */
 export function joinPaths(paths: readonly string[]): string {
   return paths.map((path) => (path.includes(',') ? quoteCommas(path) : path)).join(', ');
 }
@@ -9,7 +9,7 @@ export function splitPaths(text: string): string[] {
   return splitList(text).map(toUsualForm);
 }
 
-/** Splits at commas that are not in backticks. */
+/** Splits at commas outside backticks. */
 export function splitList(text: string): string[] {
   const parts: readonly string[] = text.match(/(?:`(?:[^`]|``)*`|[^,])+/g) ?? [];
   return parts.map((part) => part.trim()).filter((part) => part !== '');
@@ -22,7 +22,7 @@ function quoteCommas(path: string): string {
     .join('.');
 }
 
-/** The server refuses what is no path. */
+/** The server refuses what is not a path. */
 function toUsualForm(text: string): string {
   try {
     return formatFieldPath(parseFieldPath(text));

@@ -23,7 +23,7 @@ export interface LabForm {
   readonly source: VectorSource;
   /** The seed of random vectors: a link returns the same rows. */
   readonly seed: string;
-  /** A filter: the vector of the first matching row is used. */
+  /** A filter: uses the vector of the first matching row. */
   readonly like: string;
   /** A text that the server embeds. */
   readonly meaning: string;
@@ -34,7 +34,7 @@ export interface LabForm {
   readonly words: string;
   readonly wordsColumn: string;
   readonly filter: string;
-  /** Comma-separated paths; all columns when empty. */
+  /** Comma-separated paths; all columns if empty. */
   readonly columns: string;
   /** `price desc, id`. */
   readonly order: string;
@@ -45,7 +45,7 @@ export interface LabForm {
   readonly ef: string;
   readonly prefilter: string;
   readonly exact: string;
-  /** Only rows that are in the index. */
+  /** Only rows that the index contains. */
   readonly fast: string;
   readonly version: string;
   readonly branch: string;
@@ -60,7 +60,7 @@ export interface LabForm {
   readonly points: string;
   /** `first` or, by default, the mean: the point of a row with several vectors. */
   readonly pool: string;
-  /** The column that colours the points. */
+  /** The column that colors the points. */
   readonly colour: string;
 }
 
@@ -126,7 +126,7 @@ export function toParameters(form: LabForm): Record<string, string> {
 
 const PLAIN_CHARACTERS_MAX = 200;
 
-/** Long vectors make the address a third as long when packed. */
+/** Packing makes the address of a long vector two thirds shorter. */
 function packText(text: string): string {
   const numbers = text.length > PLAIN_CHARACTERS_MAX ? readNumbers(text) : [];
   return numbers.length > 0 && numbers.every((number) => Number.isFinite(number)) ? packNumbers(numbers) : text;
@@ -137,7 +137,7 @@ function unpackText(text: string): string {
   return numbers === undefined ? text : `[${numbers.join(', ')}]`;
 }
 
-/** Numbers divided by commas, semicolons, spaces or brackets; NaN for anything else. */
+/** Numbers separated by commas, semicolons, spaces or brackets; NaN for anything else. */
 export function readNumbers(text: string): readonly number[] {
   return text
     .replaceAll(/[[\]\s,;]+/g, ' ')

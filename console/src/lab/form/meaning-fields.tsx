@@ -38,7 +38,7 @@ function hintOf(model: string, offered: readonly string[]): string {
     : `The vectors of this column were created with ${model}, which this server does not offer.`;
 }
 
-/** Records the model of a column that names none. */
+/** Records the model of a column without one. */
 function ModelFields({ table, facts, form, onTableChanged, path }: FormProps & { readonly path: string }): JSX.Element {
   const client = useClient();
   const { write: refusal } = usePermissions(table);

@@ -14,7 +14,7 @@ import type { TableFacts } from '../table-facts.ts';
 /** Something in the form is missing or wrong; nothing was sent. */
 export class FormError extends Error {
   readonly hint: string;
-  /** The field to correct, if it is one. */
+  /** The field to correct, if any. */
   readonly field: keyof LabForm | undefined;
 
   constructor(message: string, hint: string, field?: keyof LabForm) {
@@ -83,7 +83,7 @@ async function toVectorSearch(
   };
 }
 
-/** The model that the vectors of a column are of. */
+/** The model of a column's vectors. */
 export function modelOf({ path: column, metadata }: ColumnFact, { schema }: TableFacts): string | undefined {
   const [own, ofSchema] = [metadata, schema.metadata].map((entries) => new Map(Object.entries(entries ?? {})));
   return findEmbeddingModel({ column, metadata: own ?? new Map(), schemaMetadata: ofSchema ?? new Map() })?.model;
@@ -102,7 +102,7 @@ function toQueryVector(vectors: readonly number[][]): NonNullable<QueryTableBody
   return vectors.length === 1 && first !== undefined ? { single_vector: first } : { multi_vector: [...vectors] };
 }
 
-/** Rows of several searches have a `query_index`. */
+/** Results of several searches have a `query_index`. */
 export function hasManyVectors({ vector }: QueryTableBody): boolean {
   return vector?.multi_vector !== undefined;
 }
@@ -166,7 +166,7 @@ async function vectorsOfRows(
 
 const PASTED_ROUNDED_MIN = 200;
 
-/** Long pasted vectors in the precision of their column, which keeps addresses short. */
+/** Rounds long pasted vectors to the precision of their column, which keeps addresses short. */
 export function withRoundedPaste(form: LabForm, facts: TableFacts): LabForm {
   const column = searchedColumn(form, facts);
   if (form.paste.length < PASTED_ROUNDED_MIN || column === undefined || isOf('float64', column)) return form;

@@ -14,7 +14,7 @@ interface SourceFields {
   readonly Fields: ComponentType<FormProps>;
 }
 
-/** Where the query vector comes from; `findVectors` has a case for each. */
+/** The sources of the query vector; `findVectors` has a case for each. */
 const SOURCES: Readonly<Record<VectorSource, SourceFields>> = {
   random: { label: 'Random', Fields: RandomFields },
   row: { label: 'Like a row', Fields: RowFields },
@@ -149,7 +149,7 @@ function PasteFields({ form, facts, onChange, error }: FormProps): JSX.Element {
   );
 }
 
-/** One search in a multi-vector column, else one search for each vector. */
+/** One search in a multi-vector column, otherwise one search per vector. */
 function manyWords(column: ColumnFact | undefined): string {
   return column?.type.type === 'list'
     ? 'One search: each vector is compared with all vectors of a row.'

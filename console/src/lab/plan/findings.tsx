@@ -17,7 +17,7 @@ import { applyRemedy } from './apply-remedy.ts';
 
 interface FindingsProps {
   readonly findings: readonly Finding[];
-  /** Measured against an exact search; absent where none was run. */
+  /** Compared with an exact search; absent if none was run. */
   readonly recall: number | undefined;
   readonly table: TablePath;
   readonly onSettings: (remedy: Extract<Remedy, { kind: 'set' }>) => void;
@@ -113,7 +113,7 @@ function RemedyButton({ remedy, table, onSettings, onRemedyApplied }: RemedyButt
   );
 }
 
-/** Other settings need no role: the query is only run again. */
+/** Other settings need no role, because the query is only run again. */
 function refusalOf({ kind }: Remedy, { read, write, manage }: Refusals): string | undefined {
   switch (kind) {
     case 'set':

@@ -18,7 +18,7 @@ interface PlanDrawingProps {
   readonly plan: PlanStep;
   /** Steps with findings. */
   readonly marked?: readonly PlanStep[];
-  /** The step that is selected at first. */
+  /** The initially selected step. */
   readonly first?: PlanStep | undefined;
 }
 
@@ -134,7 +134,7 @@ function Node({ index, step: drawn, isActive, isMarked, onChoose, onHover }: Nod
       aria-level={level}
       aria-selected={isActive}
       aria-label={toSentence(drawn)}
-      // Preact would write `tabIndex`, which drawings do not know.
+      // Preact would write `tabIndex`, which SVG does not support.
       {...{ tabindex: isActive ? 0 : -1 }}
       data-step={index}
       transform={`translate(${x} ${y})`}

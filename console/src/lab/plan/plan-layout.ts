@@ -26,10 +26,10 @@ const GAP_Y = 30;
 const MARGIN = 12;
 const WIDTH = { small: 196, least: 216, more: 90 };
 const HEIGHT = { small: 30, large: 76 };
-/** Steps with a smaller share of the time and without reads are drawn compactly. */
+/** Steps without reads and with a smaller share of the time are drawn compactly. */
 const SMALL_SHARE = 0.03;
 
-/** The root is at the top, each parent centred above its children. */
+/** The root is at the top, and each parent is centered above its children. */
 export function layOutPlan(root: PlanStep): PlanLayout {
   const times = ownTimes(root);
   const shares = timeShares(root);

@@ -31,7 +31,7 @@ const LOOKS = [
   ['text', 'Text'],
 ] as const;
 
-/** An analysed plan as a drawing, a table or text. */
+/** An analyzed plan as a drawing, a table or text. */
 export function PlanViews({ plan, text, marked = [], children }: PlanViewsProps): JSX.Element {
   const [look, setLook] = useState<'drawing' | 'outline' | 'text'>('drawing');
   return (

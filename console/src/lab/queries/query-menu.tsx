@@ -15,7 +15,7 @@ import type { KeptQuery, SavedQuery } from './query-store.ts';
 interface QueryMenuProps {
   readonly database: string;
   readonly table: TablePath;
-  /** Of the query that is shown. */
+  /** The parameters of the current query. */
   readonly parameters: Readonly<Record<string, string>>;
 }
 

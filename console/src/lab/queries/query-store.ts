@@ -1,6 +1,6 @@
 import type { TablePath } from '../../../../src/model/identifier.ts';
 
-/** A query of the lab, as in its address. Kept in this browser; credentials are never part of it. */
+/** A query of the lab, as in its address. Stored in this browser; never contains credentials. */
 export interface KeptQuery {
   readonly database: string;
   readonly table: TablePath;
@@ -22,18 +22,18 @@ const STORED_AS = 'tiltyard-queries';
 const RECENT_OF_TABLE_MAX = 15;
 const RECENT_MAX = 150;
 const SAVED_MAX = 200;
-/** A longer query, with many pasted vectors, is run but not kept. */
+/** A longer query, with many pasted vectors, is run but not stored. */
 const CHARACTERS_MAX = 20_000;
 export const NAME_CHARACTERS_MAX = 80;
 
 type Where = Pick<KeptQuery, 'database' | 'table'>;
 
-/** The newest first. */
+/** Newest first. */
 export function listRecent(where: Where): readonly KeptQuery[] {
   return load().recent.filter((each) => isAt(each, where));
 }
 
-/** By name; of all tables of a database when none is given. */
+/** Sorted by name; of all tables of a database if none is given. */
 export function listSaved({ database, table }: Pick<Where, 'database'> & Partial<Where>): readonly SavedQuery[] {
   return load()
     .saved.filter((each) => each.database === database && (table === undefined || isAt(each, { database, table })))
@@ -49,7 +49,7 @@ export function rememberRecent(query: KeptQuery): void {
   store({ recent: [...ofTable, ...ofOthers].slice(0, RECENT_MAX), saved });
 }
 
-/** Replaces one of the same name. Says what is wrong where it cannot be saved. */
+/** Replaces a query with the same name. Returns what is wrong if it cannot be saved. */
 export function saveQuery(query: SavedQuery): string | undefined {
   if (query.name === '') return 'Enter a name.';
   if (query.name.length > NAME_CHARACTERS_MAX) return `Use at most ${NAME_CHARACTERS_MAX} characters.`;
@@ -73,7 +73,7 @@ export function clearRecent(where: Where): void {
   store({ recent: recent.filter((each) => !isAt(each, where)), saved });
 }
 
-/** On signing out: the next user of the browser does not see what was asked. */
+/** On sign-out: the next user of the browser must not see the queries. */
 export function forgetRecent(): void {
   store({ ...load(), recent: [] });
 }

@@ -14,7 +14,7 @@ export function CopyLine({ label, text }: CopyLineProps): JSX.Element {
   const input = useRef<HTMLInputElement>(null);
   const copy = (): void => {
     input.current?.select();
-    // Without a secure context there is no clipboard: select the text for Ctrl+C.
+    // Without a secure context there is no clipboard, so select the text for Ctrl+C.
     void navigator.clipboard?.writeText(text).then(() => toast(`${label} copied.`));
   };
   return (

@@ -5,7 +5,7 @@ import { tableHash } from '../../links.ts';
 import { toHash } from '../../router.ts';
 import { Button, LinkButton } from '../button.tsx';
 
-/** As in `lab.css`. */
+/** The same as in `lab.css`. */
 const NARROW = '(max-width: 800px)';
 
 interface TableFormProps {
@@ -14,7 +14,7 @@ interface TableFormProps {
   /** The view in which another table can be chosen. */
   readonly view: string;
   readonly onSubmit: () => void;
-  /** Begins with the form folded, because its result is already there. Only on narrow screens. */
+  /** Starts with a folded form, because its result is already shown. Only on narrow screens. */
   readonly isFolded?: boolean;
   readonly children: ComponentChildren;
 }

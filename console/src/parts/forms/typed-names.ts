@@ -1,4 +1,4 @@
-/** Names that are given in a field may begin or end with a space: only what people type is trimmed. */
+/** Existing names in a field may begin or end with a space: only typed names are trimmed. */
 export function readName(typed: string, given = ''): string {
   return isKept(typed, given) ? given : typed.trim();
 }

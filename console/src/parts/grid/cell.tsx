@@ -32,7 +32,7 @@ function VectorCell({ values }: { readonly values: readonly number[] }): JSX.Ele
   );
 }
 
-/** Where no type is known, only images count as bytes. */
+/** If the type is unknown, only images count as bytes. */
 export function isBytes(value: string, type: TypeJson | undefined): boolean {
   return type === undefined ? imageAddress(value) !== undefined : isBinary(type);
 }
@@ -49,7 +49,7 @@ function BytesCell({ base64 }: { readonly base64: string }): JSX.Element {
   );
 }
 
-/** The first characters in base64 of image formats, without SVG, which is a document. */
+/** The first base64 characters of image formats; excludes SVG, which is a document. */
 const IMAGES: readonly (readonly [RegExp, string])[] = [
   [/^iVBORw0KGgo/, 'image/png'],
   [/^\/9j\//, 'image/jpeg'],

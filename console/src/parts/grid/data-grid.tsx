@@ -24,13 +24,13 @@ interface DataGridProps<Row> {
   readonly keyOf: (row: Row, index: number) => string;
   readonly sort?: GridSort | undefined;
   readonly onSort?: (sort: GridSort | undefined) => void;
-  /** On Enter, double click or a tap. */
+  /** On Enter, double click or tap. */
   readonly onOpen?: (row: Row, column: GridColumn<Row>) => void;
   /** The index of the first row, for screen readers. */
   readonly firstRow?: number;
   readonly rowCount?: number | undefined;
   readonly isDim?: boolean;
-  /** Columns that stay in view when the others are scrolled. */
+  /** Columns that stay visible while the others scroll. */
   readonly frozen?: number;
   readonly rowClass?: ((row: Row) => string | undefined) | undefined;
   readonly cellClass?: ((row: Row, column: GridColumn<Row>) => string | undefined) | undefined;
@@ -90,7 +90,10 @@ export function DataGrid<Row>(props: DataGridProps<Row>): JSX.Element {
   );
 }
 
-/** The cell with the focus, and what moves it or opens a cell. One listener for all cells: a grid has a thousand. */
+/**
+ * The focused cell, and the handlers that move the focus or open a cell. One listener for all cells, because a grid has
+ * a thousand.
+ */
 function useCells<Row>({ rows, columns, onOpen, onKey }: DataGridProps<Row>, drawn: number) {
   const [active, setActive] = useState<GridPlace>({ row: 0, column: 0 });
   const body = useRef<HTMLTableSectionElement>(null);
@@ -105,7 +108,7 @@ function useCells<Row>({ rows, columns, onOpen, onKey }: DataGridProps<Row>, dra
     onKey?.(event, row, column);
     if (event.defaultPrevented) return;
     if (event.key === 'Enter') {
-      // Else the key would also press the button that gets the focus in what is opened.
+      // Otherwise the key would also press the button that gets the focus in the opened element.
       event.preventDefault();
       onOpen?.(row, column);
     }
@@ -137,7 +140,7 @@ interface GridRowProps<Row> extends Pick<DataGridProps<Row>, 'columns' | 'rowCla
   readonly activeColumn: number | undefined;
 }
 
-/** Cells are drawn again only when the row or the columns changed. */
+/** Cells are re-rendered only if the row or the columns changed. */
 function GridRow<Row>(props: GridRowProps<Row>): JSX.Element {
   const { row, index, columns, freeze, activeColumn } = props;
   const contents = useMemo(() => columns.map((column) => column.render(row)), [row, columns]);
@@ -159,7 +162,7 @@ function GridRow<Row>(props: GridRowProps<Row>): JSX.Element {
   );
 }
 
-/** By a finger, and not on a control in the cell. */
+/** A touch that is not on a control in the cell. */
 function isTap({ pointerType, target }: MouseEvent & { readonly pointerType?: string }): boolean {
   return pointerType === 'touch' && target instanceof Element && target.closest('input, select, button') === null;
 }

@@ -48,7 +48,7 @@ export interface PlacedField {
   readonly level: number;
 }
 
-/** All fields, depth first, without those inside lists, which have no path. */
+/** All fields, depth first, except those inside lists, which have no path. */
 export function listFields(fields: readonly FieldShape[], above: readonly string[] = []): readonly PlacedField[] {
   return fields.flatMap((field) => {
     const names = toFieldPath(above, field.name);

@@ -24,7 +24,7 @@ interface GridHeadProps<Column extends HeadColumn> {
   readonly onResize: (id: string, width: number) => void;
 }
 
-/** Class and style of a cell of the column at a place. */
+/** Class and style of a cell in the column at a position. */
 export type Freeze = (
   place: number,
   classes: string,
@@ -32,7 +32,7 @@ export type Freeze = (
 
 const WIDE = 160;
 
-/** The first columns, by their widths, stay in view; wide ones only where there is room. */
+/** The first columns stay visible, by width; wide ones only if there is space. */
 export function frozenBy(widths: readonly number[]): Freeze {
   return (place, classes) => {
     const width = widths[place];

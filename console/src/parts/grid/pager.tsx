@@ -6,7 +6,7 @@ interface PagerProps {
   readonly label: string;
   readonly offset: number;
   readonly pageSize: number;
-  /** Absent when unknown. */
+  /** Absent if unknown. */
   readonly total: number | undefined;
   readonly count: number;
   readonly onOffset: (offset: number) => void;

@@ -1,10 +1,10 @@
 import { useEffect, useState } from 'preact/hooks';
 
-/** As many rows as a large screen has. */
+/** The number of rows on a large screen. */
 const FIRST = 28;
 const STEP = 36;
 
-/** How many of `total` rows to draw: those of the first screen at once, the others after it is painted. */
+/** How many of `total` rows to draw: the first screen immediately, the others after it is painted. */
 export function useGrowingCount(total: number): number {
   const [count, setCount] = useState(FIRST);
   useEffect(() => {

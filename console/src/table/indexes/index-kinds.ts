@@ -148,7 +148,7 @@ export function kindsFor(field: FieldShape): readonly IndexKind[] {
   return INDEX_KINDS.filter(({ fits }) => fits(field));
 }
 
-/** For a column without any. */
+/** Explains why a column has no index types. */
 export function explainNone({ type }: FieldShape): string {
   if (type.type.startsWith('dictionary')) {
     return 'Dictionary-encoded columns cannot be indexed. First change the type to that of the values.';

@@ -137,7 +137,7 @@ interface MeasuredSearchProps {
   readonly search: IndexSearch;
 }
 
-/** What searches without parameters find. */
+/** The recall of searches without parameters. */
 function MeasuredSearch({ name, search }: MeasuredSearchProps): JSX.Element {
   const { recall, recall_target: target, advice, filtered } = search;
   const narrowest = filtered.at(-1);

@@ -6,5 +6,5 @@ export interface Draft {
   readonly version: number;
 }
 
-/** Edits that are not applied, by database, table and branch: they outlive commits and a look at another view. */
+/** Pending edits, by database, table and branch: they survive commits and visits to other views. */
 export const DRAFTS = new Map<string, Draft>();

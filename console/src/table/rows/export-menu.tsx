@@ -17,7 +17,7 @@ interface ExportMenuProps {
   readonly sort: GridSort | undefined;
 }
 
-/** Exports all rows of the filter in the order of the grid. */
+/** Exports all rows that match the filter, in the order of the grid. */
 export function ExportMenu({ table, filter, sort }: ExportMenuProps): JSX.Element {
   const client = useClient();
   const [bytes, setBytes] = useState<number>();

@@ -8,7 +8,7 @@ export interface PageOfRows {
 
 const PAGES_MAX = 4;
 
-/** The pages that were shown last: coming back to the tab shows them at once, while they are read again. */
+/** The last shown pages: returning to the tab shows them at once, while they are read again. */
 const PAGES = new WeakMap<ApiClient, Map<string, PageOfRows>>();
 
 export function findPage(client: ApiClient, key: string): PageOfRows | undefined {

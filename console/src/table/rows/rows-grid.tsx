@@ -98,7 +98,7 @@ interface KeyTarget {
   readonly open: () => void;
 }
 
-/** F2 edits, Space chooses, Delete marks the row or takes the mark away. */
+/** F2 edits, Space selects, Delete toggles the deletion mark of the row. */
 function onEditKey(event: KeyboardEvent, { editing, row, open }: KeyTarget): void {
   if (event.key === 'F2') open();
   else if (event.key === ' ') editing.choose(row.key);

@@ -135,7 +135,7 @@ function findReason({ at, properties }: DescribedTable): string | undefined {
 interface NoRowsProps {
   readonly table: DescribedTable;
   readonly filter: string;
-  /** The URL asks for a page beyond the last. */
+  /** Whether the URL asks for a page beyond the last one. */
   readonly isBehind: boolean;
   readonly onFirst: () => void;
 }

@@ -19,7 +19,7 @@ interface RowsWanted {
   readonly filter: string;
   readonly sort: GridSort | undefined;
   readonly offset: number;
-  /** Reads the described version, whose row ids stay valid. */
+  /** Whether it reads the described version, whose row ids stay valid. */
   readonly isPinned: boolean;
 }
 
@@ -73,7 +73,7 @@ function toStoredRow({ _rowid: rowId = null, ...values }: JsonRow): StoredRow {
   return { rowId: valueText(rowId), values };
 }
 
-/** The server refuses a filter that it cannot read; the error is shown at the filter. */
+/** The server refuses an invalid filter; the error is shown at the filter. */
 function isRefused(error: unknown): boolean {
   return error instanceof Error && 'status' in error && error.status === 400;
 }

@@ -19,7 +19,7 @@ interface ColumnDialogProps {
   readonly onClose: () => void;
 }
 
-/** Renames a column, changes its type, or whether it may be null, in one version. */
+/** Renames a column, or changes its type or nullability, in one version. */
 export function AlterColumnDialog({ table, placed, onChanged, onClose }: ColumnDialogProps): JSX.Element {
   const client = useClient();
   const { field, path } = placed;

@@ -12,10 +12,13 @@ export const SCALAR_TYPES = [
   'decimal128(18, 2)',
 ];
 
-/** Suggestions: any type that the server knows can be entered. */
+/** Suggestions: any type that the server supports can be entered. */
 export const COLUMN_TYPES = [...SCALAR_TYPES, 'float32[128]', 'list<utf8>'];
 
-/** `float32[64]`, `list<utf8>` and `timestamp[us, UTC]` in the form of requests; the server reads all others as they are. */
+/**
+ * Converts `float32[64]`, `list<utf8>` and `timestamp[us, UTC]` to the form of requests; the server accepts all others
+ * unchanged.
+ */
 export function toDataType(text: string): unknown {
   const type = text.trim();
   const [, vectorItem, length] = /^(\w+)\[([1-9]\d*)\]$/.exec(type) ?? [];

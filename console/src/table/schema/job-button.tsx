@@ -7,14 +7,14 @@ import { toast, toastError } from '../../parts/toasts.tsx';
 
 interface JobButtonProps {
   readonly label: string;
-  /** Said when the job is done. */
+  /** Shown when the job is done. */
   readonly done: string;
   readonly start: () => Promise<{ readonly job_id: string }>;
   readonly onDone: () => void;
   readonly refusal?: string | undefined;
 }
 
-/** Starts a job, and shows what it does until it ends. */
+/** Starts a job, and shows its progress until it ends. */
 export function JobButton({ label, done, start, onDone, refusal }: JobButtonProps): JSX.Element {
   const client = useClient();
   const [phase, setPhase] = useState<string>();

@@ -9,7 +9,7 @@ interface MetadataPairsProps {
   /** The label for screen readers. */
   readonly owner: string;
   readonly record: Readonly<Record<string, string>> | undefined;
-  /** Absent when read-only. */
+  /** Absent if read-only. */
   readonly onSave: ((change: MetadataChange) => Promise<void>) | undefined;
 }
 

@@ -16,7 +16,7 @@ interface PairFormProps {
   readonly onClose: (name: string) => void;
 }
 
-/** Stays open when the focus leaves: no input is lost. */
+/** Stays open when it loses the focus, so that no input is lost. */
 export function PairForm({ owner, pairs, name, onSave, onClose }: PairFormProps): JSX.Element {
   const before = name === undefined ? '' : (pairs.get(name) ?? '');
   const [key, setKey] = useState(name ?? '');

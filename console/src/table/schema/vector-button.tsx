@@ -13,7 +13,7 @@ interface VectorButtonProps {
   readonly onChanged: () => void;
 }
 
-/** Turns a column of lists of numbers into vectors; nothing for other columns and for old versions. */
+/** Converts a column of number lists to vectors; empty for other columns and old versions. */
 export function VectorButton({ table, field, onChanged }: VectorButtonProps): JSX.Element | null {
   const client = useClient();
   const { path, at } = table;

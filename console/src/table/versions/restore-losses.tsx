@@ -17,7 +17,7 @@ interface RestoreLossesProps {
   readonly version: number;
 }
 
-/** What the latest version has, and the one to restore has not. */
+/** What the latest version has and the one to restore lacks. */
 export function RestoreLosses({ table, version }: RestoreLossesProps): JSX.Element {
   const client = useClient();
   const { path, at } = table;

@@ -14,7 +14,7 @@ import { toFrom } from './view-text.ts';
 
 interface CreateViewDialogProps {
   readonly namespace: NamespacePath;
-  /** The table that the query begins with. */
+  /** The table in the initial query. */
   readonly source?: TablePath | undefined;
   readonly onClose: () => void;
 }
@@ -49,7 +49,7 @@ export function CreateViewDialog({ namespace, source, onClose }: CreateViewDialo
     await tree.refresh(namespace);
     toast(`The view ${name.trim()} was created.`);
     if (id !== undefined) {
-      // The table page, once open, may show the view before its first rows.
+      // The table page may already show the view before its first rows.
       const { failure, job_state: state } = await waitForJob(client, id);
       if (state === 'DONE') toast(`The view ${name.trim()} has its first rows.`);
       if (failure !== undefined)

@@ -18,7 +18,7 @@ interface ViewPanelProps {
   readonly onChanged: () => void;
 }
 
-/** What a materialized view consists of, and how far it is behind its source. */
+/** The definition of a materialized view, and how far it is behind its source. */
 export function ViewPanel({ table, canRefresh, refusal, onChanged }: ViewPanelProps): JSX.Element {
   const client = useClient();
   const { value, error, reload } = useLoad(

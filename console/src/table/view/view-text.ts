@@ -23,7 +23,7 @@ function quoted(name: string): string {
   return /^[a-z_]\w*$/i.test(name) ? name : `\`${name.replaceAll('`', '``')}\``;
 }
 
-/** From its names: joined to one text they could not be told apart from a name that has the delimiter. */
+/** From its separate names: a joined text could not be distinguished from a name that contains the delimiter. */
 export function sourceOf({
   source_namespace: namespace,
   source_table: name,

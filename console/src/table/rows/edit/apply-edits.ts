@@ -15,13 +15,13 @@ import type { PendingEdits, StoredRow } from './pending-edits.ts';
 import { describeKey, findKey, keyId, keyOf, keysOf, pathsOf, valueText, whereKey, whereRowId } from './row-filter.ts';
 import type { RowKey } from './row-filter.ts';
 
-/** The table that edits go to: the latest version of a branch. */
+/** The target of edits: the latest version of a branch. */
 export interface EditTarget {
   readonly client: ApiClient;
   readonly path: TablePath;
   readonly on: { readonly branch?: string };
   readonly fields: readonly FieldShape[];
-  /** Columns that callers write: all but computed ones. */
+  /** Columns that callers write: all except computed ones. */
   readonly writable: readonly string[];
 }
 
@@ -29,20 +29,20 @@ export interface EditTarget {
 export interface AppliedEdits {
   readonly from: number;
   readonly version: number;
-  /** Present when the rows can be found again by their key. */
+  /** Present if the rows can be found again by their key. */
   readonly reverse: ReverseEdits | undefined;
 }
 
 export interface ReverseEdits {
   readonly key: RowKey;
   readonly edits: PendingEdits;
-  /** The rows that were changed or deleted, as they were. */
+  /** The original rows that were changed or deleted. */
   readonly before: ArrowRows;
 }
 
 const ATTEMPTS_MAX = 4;
 
-/** Runs again on the newest version when another writer committed in between. */
+/** Runs again on the newest version if another writer committed in between. */
 export async function withNewestVersion<Result>(
   { client, path, on }: EditTarget,
   work: (version: number) => Promise<Result>,
@@ -64,7 +64,7 @@ export async function withNewestVersion<Result>(
   }
 }
 
-/** All of the edits or none: refused when a row is not as it was read. */
+/** All of the edits or none: refused if a row differs from what was read. */
 export async function applyEdits(target: EditTarget, edits: PendingEdits): Promise<AppliedEdits> {
   return withNewestVersion(target, async (newest) => {
     const plan = UNANSWERED.get(edits) ?? (await planEdits(target, edits, newest));
@@ -75,10 +75,10 @@ export async function applyEdits(target: EditTarget, edits: PendingEdits): Promi
   });
 }
 
-/** Edits that may have been written, in part or all of them: the same requests, sent again, do not write them twice. */
+/** Edits that may have been written, partly or completely: repeating the same requests does not write them twice. */
 const UNANSWERED = new WeakMap<PendingEdits, SendPlan>();
 
-/** Other edits would be other requests, and write the same rows once more. */
+/** Other edits would be new requests, and write the same rows again. */
 export function requireAnswered(edits: PendingEdits): void {
   if (!UNANSWERED.has(edits)) return;
   throw new EditFault(
@@ -141,7 +141,7 @@ async function readRows(
   return queryRows(client, path, { ...on, version, filter, with_row_id: true });
 }
 
-/** The key, if its values identify the rows that are edited, no edit changes it, and no added row has a key that is taken. */
+/** The key, if it identifies the edited rows, no edit changes it, and no added row has an existing key. */
 async function findUsableKey(target: EditTarget, edits: PendingEdits, version: number): Promise<RowKey | undefined> {
   const key = findKey(target.fields);
   if (key === undefined) return undefined;
@@ -166,7 +166,7 @@ async function findUsableKey(target: EditTarget, edits: PendingEdits, version: n
   return taken !== undefined || found.length > stored.length ? undefined : key;
 }
 
-/** The row ids of the edited rows in the version that is changed. */
+/** The row ids of the edited rows in the version to change. */
 function locate(
   edits: PendingEdits,
   current: readonly JsonRow[],
@@ -178,7 +178,7 @@ function locate(
   const conflicts: ConflictingRow[] = [];
   for (const { rowId, values } of storedRows(edits)) {
     const now = found.get(key === undefined ? rowId : nameOf(values));
-    // Columns that were added since then keep their values.
+    // Columns that were added since keep their values.
     const column = now && Object.keys(values).find((name) => !isSame(cellOf(values, name), cellOf(now, name)));
     if (now === undefined || column !== undefined) conflicts.push({ rowId, key, values, now, column });
     else located.set(rowId, valueText(now['_rowid']));
@@ -192,22 +192,22 @@ interface SendPlan {
   readonly stream: Uint8Array | undefined;
   readonly version: number;
   readonly key: RowKey | undefined;
-  /** The rows that are changed or deleted, as they are. */
+  /** The current rows that are changed or deleted. */
   readonly before: ArrowRows;
   readonly goneIds: readonly string[];
   readonly oldIds: readonly string[];
   /** The Idempotency-Key of the request that writes the rows. */
   readonly requestKey: string;
-  /** That of the request that deletes the old ones. */
+  /** The key of the request that deletes the old rows. */
   readonly removalKey: string;
-  /** The version with the new rows, while the old ones are still to be deleted. */
+  /** The version with the new rows, while the old ones still have to be deleted. */
   readonly inserted?: number;
 }
 
 /** Longer conditions do not fit into the address of a merge. */
 export const CONDITION_CHARACTERS_MAX = 4000;
 
-/** Keeps the plan until the server says that all of it is written, or refuses it. */
+/** Keeps the plan until the server confirms that everything is written, or refuses it. */
 async function send(target: EditTarget, edits: PendingEdits, plan: SendPlan): Promise<number> {
   UNANSWERED.set(edits, plan);
   try {
@@ -253,7 +253,7 @@ async function write(target: EditTarget, edits: PendingEdits, plan: SendPlan): P
   return removeOld(target, plan, inserted);
 }
 
-/** The new rows are there: the old ones go, or the new ones are taken back. */
+/** After the new rows were inserted: deletes the old ones, or removes the new ones again. */
 async function removeOld(target: EditTarget, plan: SendPlan, inserted: number): Promise<number> {
   const { version: from, goneIds, oldIds, removalKey } = plan;
   try {
@@ -285,7 +285,7 @@ function messageOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-/** With a key, the same deletion sent again does not delete twice. */
+/** With a key, repeating the deletion does not delete twice. */
 export async function deleteWhere(
   { client, path, on }: EditTarget,
   predicate: string,
@@ -298,7 +298,7 @@ export async function deleteWhere(
   return reply.version;
 }
 
-/** Only while the table is at version `latest`. */
+/** Only while `latest` is the table's latest version. */
 export async function restoreVersion({ client, path, on }: EditTarget, version: number, latest: number) {
   const call = { json: { ...on, version }, headers: { 'if-match': `"${latest}"` } };
   const reply = await client.json<{ readonly version: number }>(tableAddress(path, 'restore'), call);

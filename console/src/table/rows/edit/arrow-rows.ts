@@ -48,7 +48,7 @@ export async function readArrowRows(
   return { schema: new Schema(fields.map(withoutMetadata)), rows };
 }
 
-/** Only what tells the type of the values: the table has the rest. */
+/** Keeps only metadata that determines the type of the values: the table has the rest. */
 function withoutMetadata({ name, type, nullable, metadata }: Field): Field {
   const kept = [...metadata].filter(([key]) => key.startsWith('ARROW:extension:'));
   return new Field(name, type, nullable, new Map(kept));
@@ -70,7 +70,7 @@ export function convertValue({ schema }: Pick<ArrowRows, 'schema'>, column: stri
   }
 }
 
-/** In the form that the readers of files give to the converters. */
+/** The form that file readers pass to the converters. */
 function toExact(value: JsonValue): unknown {
   if (typeof value === 'bigint') return new LosslessNumber(String(value));
   if (Array.isArray(value)) return value.map((each: JsonValue) => toExact(each));
@@ -78,7 +78,7 @@ function toExact(value: JsonValue): unknown {
   return Object.fromEntries(Object.entries(value).map(([name, each]) => [name, toExact(each)]));
 }
 
-/** A row of values that were entered; columns without one are null. */
+/** A row of entered values; columns without a value are null. */
 export function toArrowRow(format: Pick<ArrowRows, 'schema'>, values: JsonRow): readonly unknown[] {
   return format.schema.fields.map(({ name }) => convertValue(format, name, cellOf(values, name) ?? null));
 }

@@ -16,7 +16,7 @@ interface CellEditorProps {
   readonly onClose: () => void;
 }
 
-/** In the cell: Enter saves, Escape gives up, leaving the cell saves too. */
+/** In the cell: Enter saves, Escape cancels, leaving the cell also saves. */
 export function CellEditor(props: CellEditorProps): JSX.Element {
   return props.field.type.type === 'bool' ? <FlagEditor {...props} /> : <LineEditor {...props} />;
 }

@@ -17,7 +17,7 @@ import type { Editing } from './use-editing.ts';
 interface EditBarProps {
   readonly table: DescribedTable;
   readonly editing: Editing;
-  /** Those of the page, and the added ones. */
+  /** The rows of the page, and the added ones. */
   readonly rows: readonly GridRow[];
 }
 

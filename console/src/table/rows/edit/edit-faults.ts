@@ -3,7 +3,7 @@ import type { JsonRow } from '../../../../../src/client/rows.ts';
 import { valueText } from './row-filter.ts';
 import type { RowKey } from './row-filter.ts';
 
-/** Refused by the console, with a hint like those of the server. */
+/** Refused by the console, with a hint like the server's. */
 export class EditFault extends Error {
   override readonly name: string = 'EditFault';
   readonly hint: string;
@@ -18,12 +18,12 @@ export interface ConflictingRow {
   readonly rowId: string;
   readonly key: RowKey | undefined;
   readonly values: JsonRow;
-  /** Absent when the row is gone. */
+  /** Absent if the row is gone. */
   readonly now: JsonRow | undefined;
   readonly column: string | undefined;
 }
 
-/** Rows are not as they were read. */
+/** Rows differ from what was read. */
 export class EditConflict extends EditFault {
   override readonly name = 'EditConflict';
   readonly rowIds: readonly string[];

@@ -8,19 +8,22 @@ import { isBinary, isNumber, isText } from '../../../parts/grid/field-type.ts';
 const LINE_CHARACTERS_MAX = 120;
 const NESTED = new Set(['list', 'large_list', 'fixed_size_list', 'struct', 'map']);
 
-/** Whether a value is edited in a dialog, which has more room than its cell. */
+/** Whether a value is edited in a dialog, which has more space than its cell. */
 export function needsDialog(type: TypeJson, value: JsonValue | undefined): boolean {
   if (NESTED.has(type.type) || isBinary(type)) return true;
   return typeof value === 'string' && (value.length > LINE_CHARACTERS_MAX || /[\r\n]/.test(value));
 }
 
-/** The text that an editor begins with. */
+/** The initial text of an editor. */
 export function toEditText(value: JsonValue | undefined): string {
   if (value === null || value === undefined) return '';
   return typeof value === 'string' ? value : toText(value);
 }
 
-/** A text area has one kind of line end: texts with several, or with a lone CR, are edited as a JSON string. */
+/**
+ * A text area only supports one kind of line ending: texts with several kinds, or with a lone CR, are edited as a JSON
+ * string.
+ */
 type LineEnds = 'one' | 'crlf' | 'several';
 
 function lineEndsOf(value: JsonValue | undefined): LineEnds {
@@ -32,12 +35,12 @@ export function isEditedAsJson(value: JsonValue | undefined): boolean {
   return lineEndsOf(value) === 'several';
 }
 
-/** As `toEditText`, for an editor with several lines. */
+/** Like `toEditText`, for a multi-line editor. */
 export function toAreaText(value: JsonValue | undefined): string {
   return isEditedAsJson(value) ? JSON.stringify(value) : toEditText(value);
 }
 
-/** The text keeps the line ends that it had. */
+/** The text keeps its original line endings. */
 export function fromAreaText(text: string, type: TypeJson, before: JsonValue | undefined): JsonValue {
   const ends = lineEndsOf(before);
   if (ends === 'one') return fromEditText(text, type);
@@ -58,7 +61,7 @@ export class ValueFault extends Error {
   override readonly name = 'ValueFault';
 }
 
-/** The value in the form of a JSON row. Except for text, nothing entered means null. */
+/** The value in the form of a JSON row. Except for text, empty input means null. */
 export function fromEditText(text: string, type: TypeJson): JsonValue {
   if (isText(type)) return text;
   const trimmed = text.trim();
@@ -69,11 +72,11 @@ export function fromEditText(text: string, type: TypeJson): JsonValue {
   const number = Number(trimmed);
   if (/^[+-]?\d+$/.test(trimmed)) return Number.isSafeInteger(number) ? number : BigInt(trimmed);
   const isExact = isFloat(type) ? Number.isFinite(number) : Number.isSafeInteger(number) && WHOLE.test(trimmed);
-  // As text, it is refused where the exact type of the column is known.
+  // As text, it is refused if the column's exact type is known.
   return isExact ? number : trimmed;
 }
 
-/** Of these, numbers keep every digit. */
+/** For these, numbers keep every digit. */
 const WHOLE = /^[+-]?\d+(?:\.0*|e\+?\d+)$/i;
 
 function isFloat({ type }: TypeJson): boolean {

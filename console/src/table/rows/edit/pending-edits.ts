@@ -64,7 +64,7 @@ export function setCell(edits: PendingEdits, row: GridRow, column: string, value
     );
     return { ...edits, added };
   }
-  // The row as it was first read: after a commit, that is what tells whether others changed it.
+  // The row as first read: after a commit, this shows whether others changed it.
   const { row: stored, values: known } = edits.changed.get(row.stored.rowId) ?? { row: row.stored, values: {} };
   const { [column]: _replaced, ...others }: JsonRow = known;
   const values = isSame(cellOf(stored.values, column), value) ? others : { ...others, [column]: value };
@@ -74,7 +74,7 @@ export function setCell(edits: PendingEdits, row: GridRow, column: string, value
   return { ...edits, changed };
 }
 
-/** Added rows that are deleted leave no trace. */
+/** Added rows that are deleted simply disappear. */
 export function deleteRows(edits: PendingEdits, rows: readonly GridRow[]): PendingEdits {
   const gone = new Set(rows.map(({ addedId }) => addedId));
   const deleted = new Map(edits.deleted);
@@ -87,7 +87,7 @@ export function deleteRows(edits: PendingEdits, rows: readonly GridRow[]): Pendi
   return { changed, deleted, added: edits.added.filter(({ id }) => !gone.has(id)) };
 }
 
-/** Forgets what is pending for these rows. */
+/** Discards the pending changes of these rows. */
 export function revertRows(edits: PendingEdits, rowIds: readonly string[]): PendingEdits {
   const changed = new Map(edits.changed);
   const deleted = new Map(edits.deleted);

@@ -8,7 +8,7 @@ import type { FieldShape } from '../../../parts/grid/field-type.ts';
 /** Columns whose values together identify rows. */
 export interface RowKey {
   readonly names: readonly string[];
-  /** The table says so; else only its name suggests it. */
+  /** Declared by the table; otherwise only its name suggests it. */
   readonly isDeclared: boolean;
 }
 
@@ -19,7 +19,7 @@ const PRIMARY_KEY = 'lance-schema:unenforced-primary-key';
 const PRIMARY_KEY_POSITION = 'lance-schema:unenforced-primary-key:position';
 const USUAL_NAMES = ['id', '_id', 'uuid', 'key'];
 
-/** The declared primary key, else a column with the name of one. Values are checked before use. */
+/** The declared primary key, otherwise a column with the name of one. Values are checked before use. */
 export function findKey(fields: readonly FieldShape[]): RowKey | undefined {
   const declared = fields
     .filter(({ metadata = {} }) => metadata[PRIMARY_KEY] === 'true' || metadata[PRIMARY_KEY_POSITION] !== undefined)
@@ -40,7 +40,7 @@ export function isKeyType({ type }: FieldShape): boolean {
   return isText(type) || /^u?int\d+$/.test(type.type);
 }
 
-/** As in requests that take field paths. */
+/** In the form of requests that take field paths. */
 export function pathsOf({ names }: RowKey): readonly string[] {
   return names.map((name) => formatFieldPath([name]));
 }
@@ -49,7 +49,7 @@ export function keyOf(row: JsonRow, { names }: RowKey): KeyValues {
   return names.map((name) => cellOf(row, name) ?? null);
 }
 
-/** `undefined` when a value is null or a key occurs twice: then they do not identify rows. */
+/** `undefined` if a value is null or a key occurs twice: then they do not identify rows. */
 export function keysOf(rows: readonly JsonRow[], key: RowKey): readonly KeyValues[] | undefined {
   const keys = rows.map((row) => keyOf(row, key));
   const isUnique = new Set(keys.map(keyId)).size === keys.length;
@@ -75,7 +75,7 @@ export function describeKey({ names }: RowKey, values: KeyValues): string {
   return names.map((name, at) => `${name} ${valueText(values[at])}`).join(', ');
 }
 
-/** As text: large integers are bigints or numbers, depending on their size. */
+/** As text, because large integers are bigints or numbers, depending on their size. */
 export function valueText(value: JsonValue | undefined): string {
   return typeof value === 'string' ? value : toText(value ?? null);
 }

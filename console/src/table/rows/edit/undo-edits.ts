@@ -9,7 +9,7 @@ import { EditFault } from './edit-faults.ts';
 import { keysOf, pathsOf, whereKey } from './row-filter.ts';
 import type { KeyValues } from './row-filter.ts';
 
-/** Takes back exactly these edits; without a key, only while nothing else was committed. */
+/** Undoes exactly these edits; without a key, only if nothing else was committed. */
 export async function undoEdits(target: EditTarget, { from, version, reverse }: AppliedEdits): Promise<number> {
   if (reverse !== undefined) return undoByKey(target, reverse, version);
   const latest = (await describeTable(target.client, target.path, target.on)).version;
@@ -45,7 +45,7 @@ async function undoByKey(target: EditTarget, reverse: ReverseEdits, applied: num
   });
 }
 
-/** The edited rows are the same in both versions. */
+/** Requires that the edited rows are the same in both versions. */
 async function requireUntouched(
   { client, path, on }: EditTarget,
   filter: string,

@@ -23,12 +23,12 @@ export interface OpenedCell {
 
 export interface Editing {
   readonly isOn: boolean;
-  /** Editing begins as soon as the types of the columns are read. */
+  /** Editing begins as soon as the column types are loaded. */
   readonly isStarting: boolean;
   readonly edits: PendingEdits;
   /** The version on which the first of them was made. */
   readonly version: number;
-  /** Grid keys of the chosen rows. */
+  /** Grid keys of the selected rows. */
   readonly chosen: ReadonlySet<string>;
   readonly cell: OpenedCell | undefined;
   readonly isBusy: boolean;
@@ -36,12 +36,12 @@ export interface Editing {
   readonly setOn: (isOn: boolean) => void;
   readonly choose: (key: string) => void;
   readonly openCell: (cell: OpenedCell | undefined) => void;
-  /** Throws when the value does not fit its column. */
+  /** Throws if the value does not fit its column. */
   readonly set: (row: GridRow, column: string, value: JsonValue) => void;
   readonly add: () => void;
   readonly remove: (rows: readonly GridRow[]) => void;
   readonly revert: (rowIds: readonly string[]) => void;
-  /** Reads the rows again, too. */
+  /** Also reads the rows again. */
   readonly discard: () => void;
   readonly apply: () => void;
 }
@@ -127,7 +127,7 @@ function usePending({ location, at, version }: DescribedTable) {
   const key = JSON.stringify([database, location, at.branch]);
   const isLatest = at.version === undefined;
   const [draft, setDraft] = useState<Draft>((isLatest && DRAFTS.get(key)) || { edits: NO_EDITS, version });
-  // Not in an effect, which is lost when the view is left before it runs.
+  // Not in an effect, which is lost if the view is left before it runs.
   const setEdits = (edits: PendingEdits): void => {
     const next = { edits, version: countEdits(draft.edits) === 0 ? version : draft.version };
     if (isLatest && countEdits(edits) > 0) DRAFTS.set(key, next);

@@ -24,7 +24,7 @@ interface Opened {
 const CHANGE = ' change';
 const KINDS = { added: 'good', removed: 'bad', changed: 'warn' } as const;
 
-/** One line per row; a changed cell has the value before and after. Enter shows it in full. */
+/** One line per row; a changed cell shows the value before and after. Enter shows it completely. */
 export function DiffRows({ table, rows }: DiffRowsProps): JSX.Element {
   const [opened, setOpened] = useState<Opened>();
   const edited = new Set(rows.flatMap((row) => row.changed ?? []));
@@ -65,7 +65,7 @@ export function DiffRows({ table, rows }: DiffRowsProps): JSX.Element {
   );
 }
 
-/** The key, then the columns that changed, then the others: those of the later version first. */
+/** The key, then the changed columns, then the others, those of the later version first. */
 function columnNames(rows: readonly RowDifference[], edited: ReadonlySet<string>): readonly string[] {
   const names = new Set<string>();
   const add = (row: JsonRow | undefined): void => {

@@ -29,7 +29,7 @@ function toSide(text: string): Side | undefined {
     : { branch: name, ...(version === undefined ? {} : { version: Number(version) }) };
 }
 
-/** `undefined` when the URL asks for none. */
+/** `undefined` if the URL contains none. */
 export function readComparison(query: URLSearchParams): Comparison | undefined {
   const [from, to] = [toSide(query.get('from') ?? ''), toSide(query.get('to') ?? '')];
   return from === undefined || to === undefined ? undefined : { from, to };
