@@ -60,9 +60,9 @@ const SCENARIOS: Readonly<Record<string, Scenario>> = {
 };
 
 /**
- * `npm run bench` runs all scenarios; `npm run bench -- update insert` those whose names start with one of the words,
- * such as `insert-full`. Flags go to the server: the engine never syncs, so both sides leave that to the operating
- * system unless `--storage-sync=full` is given.
+ * `npm run bench` runs all scenarios; `npm run bench -- update insert` those with these names, including `insert-full`
+ * and the like. Flags go to the server: the engine never syncs, so both sides leave that to the operating system unless
+ * `--storage-sync=full` is given.
  */
 async function main(): Promise<void> {
   const given = process.argv.slice(2);
