@@ -20,7 +20,7 @@ export function catalogFailed(cause: unknown): ServiceError {
  * A row that others refer to is only deleted with its database or namespace, which another process did before this
  * write.
  */
-export function belongingRemoved(cause: unknown): ServiceError {
+export function referencedRowRemoved(cause: unknown): ServiceError {
   return new ServiceError('ConcurrentModification', 'Another request removed an object that this request needs.', {
     cause,
     retryAfterSeconds: RETRY_AFTER_SECONDS,

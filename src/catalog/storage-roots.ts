@@ -1,7 +1,7 @@
 export type StorageRoots = ReturnType<typeof createStorageRoots>;
 
 /** The storage root itself, as stored. */
-export const HERE = '.';
+export const STORAGE_ROOT = '.';
 const BELOW = './';
 
 /** Roots below the configured storage root are stored relative to it, so that a data folder can be moved or copied. */
@@ -10,11 +10,11 @@ export function createStorageRoots(storageRoot: string) {
   return {
     toStored(root: string): string {
       const trimmed = root.replace(/\/+$/, '');
-      if (trimmed === base) return HERE;
+      if (trimmed === base) return STORAGE_ROOT;
       return trimmed.startsWith(`${base}/`) ? `${BELOW}${trimmed.slice(base.length + 1)}` : trimmed;
     },
     fromStored(text: string): string {
-      if (text === HERE) return base;
+      if (text === STORAGE_ROOT) return base;
       return text.startsWith(BELOW) ? `${base}/${text.slice(BELOW.length)}` : text;
     },
   };

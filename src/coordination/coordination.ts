@@ -36,7 +36,7 @@ export interface Coordination {
   /** Another node has taken the table over. */
   lost(tableId: string): void;
   /** Whether the previous owner may still be running, unaware that it was replaced. */
-  mayFormerRun(tableId: string): Promise<boolean>;
+  mayPreviousHolderRun(tableId: string): Promise<boolean>;
 }
 
 /**
@@ -53,6 +53,6 @@ export function createSingleProcess(requireLock: () => void = () => {}): Coordin
     locate: async () => undefined,
     resolved: () => {},
     lost: () => {},
-    mayFormerRun: async () => false,
+    mayPreviousHolderRun: async () => false,
   };
 }

@@ -94,8 +94,8 @@ export class TableLeases implements Coordination {
     this.#telemetry.emit({ kind: 'lease-lost', tableId, epoch: known.epoch });
   }
 
-  async mayFormerRun(tableId: string): Promise<boolean> {
-    return this.#catalog.leases.mayFormerRun(tableId);
+  async mayPreviousHolderRun(tableId: string): Promise<boolean> {
+    return this.#catalog.leases.mayPreviousHolderRun(tableId);
   }
 
   /** Other nodes may have taken over any table. */

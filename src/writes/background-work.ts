@@ -7,7 +7,7 @@ import { isMaintenance, locationKey } from '../model/table.ts';
 import type { Commit, TableLocation, TableRecord } from '../model/table.ts';
 import type { SyncScope } from '../storage/storage.ts';
 import type { Storages } from '../storage/storages.ts';
-import { cannotTakeBack, indexUndone, notKept } from './refusals.ts';
+import { cannotRevert, indexUndone, dataNotStored } from './refusals.ts';
 import type { WriteQueues } from './queue/write-queues.ts';
 import type { TableAccess } from './recovery/verify.ts';
 
@@ -187,11 +187,11 @@ export class BackgroundWork {
       if (later.every(({ kind }) => isMaintenance(kind))) await engine.restoreVersion(target, torn.version - 1, latest);
       // A restore would lose the writes after it; they do not depend on the index.
       else if (torn.indexNames.length > 0) await this.#dropIndexes(target, torn.indexNames);
-      else throw cannotTakeBack(torn.version);
+      else throw cannotRevert(torn.version);
       await scope.sync();
     };
     await queues.run(location, takeBack, { isNext: true });
-    throw notKept();
+    throw dataNotStored();
   }
 
   /** The first torn maintenance commit after a version. Writes check their own commits. */

@@ -43,14 +43,14 @@ export function notBegun(cause: unknown): unknown {
 }
 
 /** The storage accepted the data of a commit but truncated or lost it. The commit was reverted. */
-export function notKept(): ServiceError {
+export function dataNotStored(): ServiceError {
   const message = 'The storage did not store the data of the write; nothing was changed.';
   const hint = 'Check the storage and its free space, then send the write again.';
   return new ServiceError('ServiceUnavailable', message, { hint, retryAfterSeconds: 30 });
 }
 
 /** A compaction with truncated files that later writes follow: a restore would lose those writes. */
-export function cannotTakeBack(version: number): ServiceError {
+export function cannotRevert(version: number): ServiceError {
   const message = `The storage truncated files of version ${version}, and later writes build on it.`;
   const hint = 'Restore the version before it, and repeat the later writes.';
   return new ServiceError('Internal', message, { hint });

@@ -125,7 +125,7 @@ export class WritePipeline {
             // The first version of a branch does not follow its base.
             const range = { base: Math.max(base, version - 1), version, storedRows };
             const fault = committed.fault ?? (await findFault(storages, target, range));
-            if (fault !== undefined) return this.#takeBack(target, { entries, scope }, version, fault);
+            if (fault !== undefined) return this.#revertCommit(target, { entries, scope }, version, fault);
             onBatch({ kind: at(plan.kinds, 0), members: batch.length, startedAt, endedAt: performance.now() });
             const fields = batch.map((member, index) => member.write.toFields(outcome[index]));
             return { kind: 'committed', entries, scope, version, fields };
@@ -181,7 +181,7 @@ export class WritePipeline {
         const { commit, rowsBefore } = verdict;
         const { version } = commit;
         const fault = await findFault(this.#parts.storages, target, { base: version - 1, version });
-        if (fault !== undefined) return await this.#takeBack(target, pending, version, fault);
+        if (fault !== undefined) return await this.#revertCommit(target, pending, version, fault);
         const fields = entries.map((entry) => rebuildFields(readExpectation(entry).rule, commit, rowsBefore));
         return { kind: 'committed', ...pending, version, fields };
       }
@@ -192,7 +192,7 @@ export class WritePipeline {
   }
 
   /** Restores the version before the write. No other write runs meanwhile. */
-  async #takeBack(
+  async #revertCommit(
     target: WriteTarget,
     pending: PendingBatch,
     version: number,

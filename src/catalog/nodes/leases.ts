@@ -73,7 +73,7 @@ export function createLeaseStore({ read, append, clock, nodeId: ownId = '', now 
       });
     },
 
-    mayFormerRun: async (tableId: string) => read(async (sql) => mayFormerRun(sql, tableId)),
+    mayPreviousHolderRun: async (tableId: string) => read(async (sql) => mayPreviousHolderRun(sql, tableId)),
 
     /** Tables with pending writes and no live holder. */
     async listAbandoned(limit: number): Promise<readonly string[]> {
@@ -134,7 +134,7 @@ export async function isIdle(sql: Sql, tableId: string): Promise<boolean> {
 }
 
 /** Whether the previous holder may still be running: it has neither left nor been replaced. */
-async function mayFormerRun(sql: Sql, tableId: string): Promise<boolean> {
+async function mayPreviousHolderRun(sql: Sql, tableId: string): Promise<boolean> {
   const former = await sql
     .selectFrom('leases')
     .innerJoin('nodes', 'nodes.id', 'leases.takenFrom')

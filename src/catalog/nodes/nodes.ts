@@ -1,7 +1,7 @@
 import { CopiedFolder, ServiceError } from '../../errors/service-error.ts';
 import type { CatalogContext } from '../context.ts';
 import type { NodeRow } from '../schema/rows.ts';
-import { HERE } from '../storage-roots.ts';
+import { STORAGE_ROOT } from '../storage-roots.ts';
 import type { Sql } from '../store.ts';
 import type { LeaseHolder } from './leases.ts';
 
@@ -36,7 +36,7 @@ interface NewNode extends Pick<NodeRow, 'id' | 'instance' | 'name' | 'release'> 
 
 /** The processes that serve the catalog. Times come from the database, so their own clocks do not matter. */
 export function createNodeStore({ read, append, clock, now, roots, nodeId = '' }: CatalogContext) {
-  const storageRoot = roots.fromStored(HERE);
+  const storageRoot = roots.fromStored(STORAGE_ROOT);
   const aliveFor = (milliseconds: number) => clock.plus(milliseconds);
   return {
     /**

@@ -2,7 +2,7 @@ import { setTimeout as sleep } from 'node:timers/promises';
 import pg from 'pg';
 import { ServiceError } from '../../errors/service-error.ts';
 import { catalogUnavailable } from '../../model/refusals.ts';
-import { belongingRemoved, catalogFailed } from '../errors.ts';
+import { referencedRowRemoved, catalogFailed } from '../errors.ts';
 
 /** https://www.postgresql.org/docs/current/errcodes-appendix.html: serialization, deadlock, lock timeout. */
 const CONFLICT_CODES: ReadonlySet<string> = new Set(['40001', '40P01', '55P03']);
@@ -38,7 +38,7 @@ export async function retryWhileAway<T>(milliseconds: number, work: () => Promis
 export function translatePostgresError(error: unknown): unknown {
   if (error instanceof ServiceError || !(error instanceof Error)) return error;
   if (!(error instanceof pg.DatabaseError)) return isConnectionFault(error) ? catalogUnavailable(error) : error;
-  if (error.code === FOREIGN_KEY) return belongingRemoved(error);
+  if (error.code === FOREIGN_KEY) return referencedRowRemoved(error);
   return mayPass(error) || UNAVAILABLE_CLASSES.has(classOf(error)) ? catalogUnavailable(error) : catalogFailed(error);
 }
 

@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises';
 import { ServiceError } from '../../errors/service-error.ts';
 import { catalogUnavailable } from '../../model/refusals.ts';
-import { belongingRemoved, catalogFailed, catalogFull } from '../errors.ts';
+import { referencedRowRemoved, catalogFailed, catalogFull } from '../errors.ts';
 
 /**
  * Primary result codes (https://www.sqlite.org/rescode.html) of faults that are transient or that an administrator can
@@ -18,7 +18,7 @@ export function translateSqliteError(error: unknown): unknown {
   const code = primaryCode(error);
   if (code === undefined) return error;
   if (error instanceof Error && 'rawCode' in error && error.rawCode === CONSTRAINT_FOREIGNKEY)
-    return belongingRemoved(error);
+    return referencedRowRemoved(error);
   if (code === FULL) return catalogFull(error);
   return UNAVAILABLE_CODES.has(code) ? catalogUnavailable(error) : catalogFailed(error);
 }

@@ -231,7 +231,7 @@ export class InDoubtWrites {
     const { storages, coordination } = this.#parts;
     const { retentionSecondsMin } = storages.of(table.location.root);
     const isRecent = Date.now() - entry.since < retentionSecondsMin * 1000;
-    return isRecent && coordination.mayFormerRun(table.id);
+    return isRecent && coordination.mayPreviousHolderRun(table.id);
   }
 
   async #judge(table: TableRecord, entry: JournalEntry, entries: readonly JournalEntry[]): Promise<Verdict> {

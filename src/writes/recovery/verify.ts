@@ -7,7 +7,7 @@ import type { Storages } from '../../storage/storages.ts';
 import { readExpectation } from '../journal-entries.ts';
 import type { Expectation } from '../journal-entries.ts';
 import type { Fences } from './fences.ts';
-import { malformed, notKept } from '../refusals.ts';
+import { malformed, dataNotStored } from '../refusals.ts';
 import type { Fields, FieldsRule } from '../write.ts';
 
 /** Finds and restores the data of tables. */
@@ -80,7 +80,7 @@ export async function findFault(
   let last: InspectedCommit | undefined;
   for (let each = base + 1; each <= version; each += 1) {
     last = await storage.inspectCommit(location, branch, each);
-    if (last?.isIntact === false) return notKept();
+    if (last?.isIntact === false) return dataNotStored();
   }
   const isShort = last !== undefined && storedRows !== undefined && last.addedRows !== storedRows;
   return isShort ? malformed() : undefined;

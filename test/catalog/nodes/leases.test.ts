@@ -70,12 +70,12 @@ suite('a lease', () => {
   test('tells whether the node that it was taken from may still run', async (t) => {
     const { a, b, end, table } = await openNodes(t);
     await a.leases.take(table.id);
-    assert.equal(await a.leases.mayFormerRun(table.id), false);
+    assert.equal(await a.leases.mayPreviousHolderRun(table.id), false);
     await end(a, 'a');
     await b.leases.take(table.id);
-    assert.equal(await b.leases.mayFormerRun(table.id), true);
+    assert.equal(await b.leases.mayPreviousHolderRun(table.id), true);
     await b.nodes.leave('a');
-    assert.equal(await b.leases.mayFormerRun(table.id), false);
+    assert.equal(await b.leases.mayPreviousHolderRun(table.id), false);
   });
 
   test('is free at once when its holder releases it or leaves', async (t) => {
