@@ -53,7 +53,7 @@ suite('for those who use a keyboard or a screen reader, or see less well', { ski
     await browser.page.goto(`${server.url}/ui/#/${address}`);
   };
 
-  test('a plan: the words on a step can be read, whatever its share of the time is', async () => {
+  test('a plan: the text on a step is readable, whatever its share of the time', async () => {
     const { page } = browser;
     await open('lab/shop/products?search=vector&tab=plan&filter=price+%3E+5');
     await page.locator('.plan-node').first().waitFor();

@@ -72,7 +72,7 @@ suite('activity', { skip: noBrowser }, () => {
     await page.getByRole('region', { name: 'Jobs' }).getByText('items').first().waitFor();
   });
 
-  test('a slow query tells who asked what, opens its analysis, and goes to the lab when it can be run again', async () => {
+  test('a slow query shows its caller and shape, opens its analysis, and links to the lab if it can be run again', async () => {
     const { page } = browser;
     const headers = (id: string): Record<string, string> => ({ 'x-request-id': id });
     const order = [{ column_name: 'price', ascending: false }];
@@ -140,7 +140,7 @@ suite('activity', { skip: noBrowser }, () => {
     assert.equal(asked, before);
   });
 
-  test('who may not see the figures is told so, and sees the rest', async () => {
+  test('a caller who may not see the figures is informed, and sees the rest', async () => {
     const grants = [{ role: 'reader', database: 'default' }];
     const { json } = await client.post('/v1/access/key/create', { name: 'visitor', grants });
     const other = await openConsole(json.key);

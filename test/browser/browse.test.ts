@@ -55,7 +55,7 @@ test('the tree is walked with the keyboard alone', { skip: noBrowser }, async ()
   await page.getByRole('treeitem', { name: 'readings', selected: true }).waitFor();
 });
 
-test('a name is found wherever it stands', { skip: noBrowser }, async () => {
+test('a name is found wherever it occurs', { skip: noBrowser }, async () => {
   const { page } = browser;
   await page.getByLabel('Search tables by name').fill('sto');
   await page.getByRole('link', { name: /stock/ }).click();

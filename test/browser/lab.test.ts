@@ -47,7 +47,7 @@ suite('the lab', { skip: noBrowser }, () => {
     await becomes(async () => page.getByRole('status').first().innerText(), /10 rows in/);
   });
 
-  test('a filter, columns and k that are typed in stand in the address and give their rows', async () => {
+  test('a typed filter, columns and k appear in the address and return their rows', async () => {
     const { page } = browser;
     await open('/stones');
     await page.getByRole('textbox', { name: 'Filter' }).fill('shelf = 7');
@@ -79,7 +79,7 @@ suite('the lab', { skip: noBrowser }, () => {
     await becomes(async () => page.locator('.chip[aria-pressed=true]').allInnerTexts(), ['a,b', '` d,e`']);
   });
 
-  test('what the server refuses is told beside the filter', async () => {
+  test('a refusal of the server is shown next to the filter', async () => {
     const { page } = browser;
     await open('/stones?filter=%22shelf%22+%3D+7');
     await page.getByRole('alert').first().waitFor();
@@ -100,7 +100,7 @@ suite('the lab', { skip: noBrowser }, () => {
     }
   });
 
-  test('a search without an index is found out, mended with one button, and found well', async () => {
+  test('a search without an index is detected, fixed with one button, and then rated well', async () => {
     const { page } = browser;
     await open('/stones?search=vector&tab=plan&columns=id%2C+title');
     const findings = page.getByRole('region', { name: 'Findings' });
@@ -159,7 +159,7 @@ suite('the lab', { skip: noBrowser }, () => {
     await becomes(async () => page.getByLabel('Filter before the search').isChecked(), true);
   });
 
-  test('two plans stand side by side, with their recall', async () => {
+  test('two plans are shown side by side, with their recall', async () => {
     const { page } = browser;
     await open('/stones?search=vector&tab=compare&columns=id&nprobes=1');
     await page.getByRole('tree', { name: 'Plan B' }).waitFor();
@@ -270,7 +270,7 @@ suite('the lab', { skip: noBrowser }, () => {
     assert.ok(share < 90, recall);
   });
 
-  test('several vectors are searched for at once, and each row tells which found it', async () => {
+  test('several vectors are searched for at once, and each row names the one that found it', async () => {
     const { page } = browser;
     await open('/stones?search=vector&source=row&like=id+%3C+3&vectors=3&k=2&columns=id&exact=1');
     const grid = page.getByRole('grid', { name: 'Results' });

@@ -56,7 +56,7 @@ suite('the nodes of one server', { skip: noBrowser }, () => {
     assert.equal(asked, before);
   });
 
-  test('are not shown to others than administrators of the server, who are told so', async () => {
+  test('are only shown to administrators of the server, and others see why', async () => {
     const grants = [{ role: 'admin', database: 'default' }];
     const { json } = await new Client(server.url).post('/v1/access/key/create', { name: 'visitor', grants });
     const other = await openConsole(json.key);

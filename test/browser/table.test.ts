@@ -103,7 +103,7 @@ test(
   },
 );
 
-test('a tag or a branch is chosen, stands in the address, and keeps filter and part', { skip: noBrowser }, async () => {
+test('choosing a tag or branch puts it into the address, and keeps filter and tab', { skip: noBrowser }, async () => {
   await open('?filter=id+%3C+10&page=1');
   await page.getByText(/of 27$/).waitFor();
   await page.getByRole('button', { name: /main · latest/ }).click();
@@ -127,7 +127,7 @@ test('a tag or a branch is chosen, stands in the address, and keeps filter and p
   await page.getByText('1–100 of 2,547').waitFor();
 });
 
-test('a fault in a filter is told where it stands, and the rows before it stay', { skip: noBrowser }, async () => {
+test('an error in a filter is shown at its position, and the previous rows stay', { skip: noBrowser }, async () => {
   await open('');
   await page.getByText('1–100 of 2,547').waitFor();
   // The count is refused first: the rows are asked for after it.
@@ -253,7 +253,7 @@ test('rows are exported as Arrow, CSV, NDJSON and Parquet', { skip: noBrowser },
   assert.equal((await exported('Parquet')).subarray(0, 4).toString(), 'PAR1');
 });
 
-test("a field's metadata is edited where it stands, with faults told there", { skip: noBrowser }, async () => {
+test("a field's metadata is edited in place, and errors are shown there", { skip: noBrowser }, async () => {
   await open('?tab=schema');
   await page
     .getByRole('row', { name: /embedding/ })

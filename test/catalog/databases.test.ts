@@ -11,7 +11,7 @@ test('a database is found by its exact name', async (context) => {
   }
 });
 
-test('a database that was asked for in vain is found once it is there', async (context) => {
+test('a database that was missing is found once it exists', async (context) => {
   const catalog = await open(context, await temporaryFile(context));
   assert.equal(await catalog.databases.find('sales'), undefined);
   const created = await catalog.databases.create({ name: 'sales', root: 's3://bucket/sales' });

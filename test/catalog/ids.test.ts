@@ -5,7 +5,7 @@ import { createId, createIdAfter } from '../../src/catalog/ids.ts';
 
 const millisecond = fc.integer({ min: 0, max: 2 ** 48 - 1 });
 
-test('an id is 26 characters that may stand in a directory name', () => {
+test('an id is 26 characters that are safe in a directory name', () => {
   fc.assert(fc.property(millisecond, (now) => assert.match(createId(now), /^[0-7][0-9a-hjkmnp-tv-z]{25}$/)));
 });
 

@@ -16,7 +16,7 @@ test('on this machine the token endpoint is at the address of the server', () =>
   assert.equal(issuerWith('--tls-cert=c', '--tls-key=k'), 'https://127.0.0.1:2333/oauth');
 });
 
-test('beyond this machine there is none until its address is told', () => {
+test('beyond this machine there is none until its address is configured', () => {
   assert.equal(issuerWith('--host=0.0.0.0'), undefined);
   assert.equal(
     issuerWith('--host=0.0.0.0', '--auth-issuer-url=https://t.example.com/oauth//'),

@@ -226,7 +226,7 @@ test('ignores the variables that Kubernetes sets for a service called tiltyard',
   assert.equal(configOf({ env }).port, 2333);
 });
 
-test('refuses to serve everyone on an open network unless told so', () => {
+test('refuses to serve everyone on an open network unless configured to', () => {
   const open = ['--no-auth-required', '--host'];
   for (const host of ['0.0.0.0', '::', 'db.example.com']) {
     assert.match(faultsOf({ argv: [...open, host] }).join(), /anyone who can reach/, host);

@@ -70,7 +70,7 @@ suite('jobs of two nodes', { skip: NO_CLUSTERS }, () => {
     return json.indexes.map(({ index_name: name }: { index_name: string }) => name);
   }
 
-  test('a build is described and listed by both while it runs, and its result is there for both', async () => {
+  test('both nodes describe and list a build while it runs, and return its result', async () => {
     const table = await createTable('described');
     const { id, held } = await startHeldBuild(a, table);
     for (const client of [a, b]) {
@@ -104,7 +104,7 @@ suite('jobs of two nodes', { skip: NO_CLUSTERS }, () => {
     assert.equal((await whenOver(b, first.json.job_id)).job_state, 'DONE');
   });
 
-  test('a build is described with its result by both as soon as its reply is there', async () => {
+  test('both nodes return the result of a build as soon as its reply was sent', async () => {
     const table = await createTable('waited');
     const { status, json } = await a.post(`${table}/create_index`, BUILD);
     assert.equal(status, 200);
@@ -194,7 +194,7 @@ suite('jobs of two nodes', { skip: NO_CLUSTERS }, () => {
     assert.equal((await describe(a, again.json.job_id)).job_state, 'DONE');
   });
 
-  test('a build goes on while its node shuts down and its table is written by the other one', async () => {
+  test('a build continues while its node shuts down and the other one writes its table', async () => {
     const table = await createTable('drained');
     const { id, held } = await startHeldBuild(a, table);
     const drained = cluster.node(0).drain();
@@ -209,7 +209,7 @@ suite('jobs of two nodes', { skip: NO_CLUSTERS }, () => {
     await cluster.node(0).start();
   });
 
-  test('jobs that have ended are there after a restart of their node, and of all nodes', async () => {
+  test('ended jobs survive a restart of their node and of all nodes', async () => {
     const table = await createTable('restarted');
     const { json } = await b.post(`${table}/create_index`, BUILD);
     const job = await describe(b, json.job_id);

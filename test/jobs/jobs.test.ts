@@ -53,7 +53,7 @@ function held() {
 suite('a job whose table is dropped', () => {
   const missing = { kind: 'TableNotFound', message: 'The table was dropped before the job finished.' };
 
-  test('while it runs has failed for want of it, whatever came of its work', async () => {
+  test('while it runs fails, whatever its work returns', async () => {
     const { jobs, events } = openJobs();
     const about = (key: string): NewJob => ({ ...subject(key), tableId: 'dropped' });
     await assert.rejects(jobs.start(about('a'), async () => ({})).outcome, missing);
@@ -83,7 +83,7 @@ suite('a job whose table is dropped', () => {
 });
 
 suite('a job', () => {
-  test('runs at once, and its result is told and remembered', async () => {
+  test('runs at once, and its result is returned and remembered', async () => {
     const { jobs } = openJobs();
     const work = held();
     const { id, outcome } = jobs.start(subject('a'), work.work);
@@ -94,7 +94,7 @@ suite('a job', () => {
     assert.deepEqual([job?.state, job?.result, typeof job?.endedAt], ['DONE', { value: 7 }, 'number']);
   });
 
-  test('that fails tells its caller, and keeps the public sentence only', async () => {
+  test('that fails reports to its caller, and keeps only the public sentence', async () => {
     const { jobs, events } = openJobs();
     const cause = new Error('/secret/path');
     const refused = jobs.start(subject('a'), async () => {

@@ -190,7 +190,7 @@ suite('a resumable job', () => {
     }));
   }
 
-  test('whose node has ended goes on at another one, under its id', async (t) => {
+  test('whose node has ended continues on another one, under the same id', async (t) => {
     const { a, b, endA } = await openNodes(t);
     const { id, recorded } = a.start(resumable('x'), held().work);
     await recorded;
@@ -253,7 +253,7 @@ suite('a resumable job', () => {
     await eventually(async () => (await b.find(id))?.state === 'CANCELLED');
   });
 
-  test('goes on after a restart, however many others do', async (t) => {
+  test('continues after a restart, however many others do', async (t) => {
     const { jobs, store, resumed } = await openRestarted(t, 130);
     jobs.startResuming();
     await eventually(async () => resumed.length === 130);

@@ -77,7 +77,7 @@ suite('computed columns and views on three nodes', { skip: NO_CLUSTERS }, () => 
     assert.deepEqual(await counts('filled', 'twice = id * 2'), [3, 3, 3]);
   });
 
-  test('a backfill whose node is killed goes on at another with the rows that are left', async () => {
+  test('a backfill whose node is killed continues on another with the remaining rows', async () => {
     const [owner, next] = clients;
     ok(await owner.arrow('/v1/table/wide/create', wideStream(WIDE_ROWS)));
     ok(await owner.post('/v1/table/wide/add_columns', TWICE));
@@ -104,7 +104,7 @@ suite('computed columns and views on three nodes', { skip: NO_CLUSTERS }, () => 
     assert.equal((await refresh(clients[1], 'view')).how, 'unchanged');
   });
 
-  test('a refresh whose node is killed goes on at another, and is applied once', async () => {
+  test('a refresh whose node is killed continues on another, and is applied once', async () => {
     await createItems('cut', [
       [1, 1, 1],
       [2, 2, 2],
@@ -125,7 +125,7 @@ suite('computed columns and views on three nodes', { skip: NO_CLUSTERS }, () => 
     assert.equal((await refresh(clients[2], 'cut-view')).how, 'unchanged');
   });
 
-  test('a view that is refreshed by itself goes on when the node that wrote it is killed', async () => {
+  test('automatic refreshes of a view continue when the node that wrote it is killed', async () => {
     await createItems('watched', [[1, 1, 1]]);
     await createView('watcher', 'SELECT id FROM watched', { auto_refresh: true });
     await createView('clock', 'SELECT id FROM watched', { refresh_seconds: 1 });

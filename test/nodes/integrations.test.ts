@@ -87,7 +87,7 @@ suite('tools, events and webhooks at two nodes', { skip: NO_CLUSTERS }, () => {
     resumed.close();
   });
 
-  test('one node delivers to a webhook, and when it dies another goes on without a gap', async () => {
+  test('one node delivers to a webhook, and when it dies another continues without a gap', async () => {
     const at = await createOwned('hooked');
     const receiver = await Receiver.start();
     const { webhook_id: id } = ok(

@@ -166,7 +166,7 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
     };
   }
 
-  test('a batch that is refused takes no table, and an upload goes on at every node', async () => {
+  test('a refused batch takes no table, and an upload continues on every node', async () => {
     const tables = [await createOwned('kept-one'), await createOwned('kept-two')];
     const [table = await createOwned('kept')] = tables;
     const upload = await openUpload(table);
@@ -265,7 +265,7 @@ suite('versions of external writers on three nodes', { skip: NO_CLUSTERS }, () =
     }
   });
 
-  test('a batch whose node is killed between two tables is taken back by the node that follows', async () => {
+  test('a batch whose node is killed between two tables is undone by its successor', async () => {
     const tables = [await createOwned('cut-one'), await createOwned('cut-two')];
     const entries = await toEntries(tables);
     // The second of the two, whichever it is.

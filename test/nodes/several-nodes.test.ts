@@ -252,7 +252,7 @@ suite('three nodes on one catalog and one store', { skip: NO_CLUSTERS }, () => {
     assert.equal(await count(clients[0], table), 12);
   });
 
-  test('an owner that is paused past its lease undoes nothing when it goes on', async () => {
+  test('an owner that is paused past its lease undoes nothing when it resumes', async () => {
     const table = await createOwned('paused');
     const held = cluster.store.faults.hold({ method: 'PUT', path: /paused.*_versions/ });
     const late = clients[0].post(`${table}/update`, { updates: [['id', 'id + 1000']] });

@@ -127,7 +127,7 @@ suite('of a table with indexes', () => {
     assert.deepEqual(await kinds({ vector: VECTOR, k: 5, columns: ID }), []);
   });
 
-  test('a search with less effort than the index needs is told which parameters it lacks', async () => {
+  test('advice for a search with too little effort names the parameters to raise', async () => {
     const { remedy, seen } = await find('low-recall', { vector: VECTOR, k: 5, refine_factor: 1, columns: ID });
     assert.match(seen, /measured parameters, which find (?:9\d|100)% of the exact neighbours/);
     assert.ok(remedy?.kind === 'set' && (remedy.settings.refine_factor ?? 0) > 1, JSON.stringify(remedy));

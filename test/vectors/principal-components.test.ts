@@ -36,7 +36,7 @@ test('clusters that are far apart stay apart on the map, in the order of their d
   );
 });
 
-test('the axes have length 1, stand at right angles, and show no less than any other two', () => {
+test('the axes have length 1, are orthogonal, and show at least as much variance as any other two', () => {
   fc.assert(
     fc.property(fc.integer({ min: 1, max: 1_000_000 }), fc.integer({ min: 2, max: 24 }), (seed, columns) => {
       const random = randomOf(seed);
@@ -82,7 +82,7 @@ test('equal rows, one row and no rows have a map too', () => {
   }
 });
 
-test('the work is done in many short steps, and tells how far it is', () => {
+test('the work is done in many short steps and reports its progress', () => {
   const random = randomOf(3);
   const rows = Array.from({ length: 2000 }, () => Array.from({ length: 16 }, random));
   const shares = [...findComponents(toMatrix(rows))];

@@ -124,7 +124,7 @@ suite('a build', () => {
     assert.equal((await engine.indexes.list(table))[0]?.indexedRows, 300);
   });
 
-  test('stops before its next phase when it is told to', async (t) => {
+  test('stops before its next phase when requested', async (t) => {
     const { engine, background, table } = await openTable(t, toDocuments(10));
     const stop = new Error('enough');
     const build = background.buildIndex(table, request('id', BTREE), (phase) => {
@@ -243,7 +243,7 @@ suite('compaction', () => {
     assert.equal(done, undefined);
   });
 
-  test('tells how long it kept writers waiting', async (t) => {
+  test('reports how long it kept writers waiting', async (t) => {
     const { fixture, background, table } = await openTable(t, toItems(50));
     await fixture.update([['score', '2']], 'id = 1');
     const done = await background.optimize(table.location, { blocksWriters: true, cutoff: undefined });
@@ -277,7 +277,7 @@ suite('a commit of maintenance whose files were cut short', () => {
       refusal('ServiceUnavailable', /did not store the data/),
     );
 
-  test('is taken back', async (t) => {
+  test('is reverted', async (t) => {
     const { fixture, table } = await openCutting(t, async () => {});
     await build(fixture, table);
     assert.deepEqual(await fixture.engine.indexes.list(table), []);

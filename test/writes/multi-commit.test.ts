@@ -100,7 +100,7 @@ for (const mode of ['append', 'overwrite'] as const) {
       await assertUndone(t, fixture);
     });
 
-    test('gives a branch rows of its own', async (t) => {
+    test('gives a branch separate rows', async (t) => {
       const fixture = await openMulti(t);
       await fixture.engine.versions.createBranch(fixture.state(), 'trial');
       await fixture.insert(await openLong(), { mode, branch: 'trial' });
@@ -202,7 +202,7 @@ for (const mode of ['append', 'overwrite'] as const) {
       assert.equal((await fixture.table()).heldVersion, 1, 'readers stay at the base version');
     });
 
-    test('whose undoing fails is told as failed at once, and other writers wait until it is undone', async (t) => {
+    test('whose undo fails is reported as failed at once, and other writers wait until it is undone', async (t) => {
       const away = { refusals: 3 };
       const fixture = await openMulti(t, {
         native: failingFrom(2),

@@ -101,7 +101,7 @@ suite('a write', () => {
     assert.deepEqual(Object.fromEntries(schema.fields[0]?.metadata ?? []), { unit: 'm', a: 'b', c: 'd' });
   });
 
-  test('whose client leaves while it waits is not begun; one that has begun goes on', async (t) => {
+  test('whose client leaves while it waits is not begun; one that has begun continues', async (t) => {
     const fixture = await openWriteFixture(t);
     await fixture.create(toItems(3));
     const client = new AbortController();
@@ -219,7 +219,7 @@ test('a storage root that is missing is refused, before and after it was used, a
   assert.equal((await fixture.update([['score', '2']])).version, 3);
 });
 
-test('a clone is a table of its own', async (t) => {
+test('a clone is independent of its source', async (t) => {
   const fixture = await openWriteFixture(t);
   const source = await fixture.create(toItems(3));
   const target = fixture.location('clone');

@@ -35,7 +35,7 @@ suite('a search by meaning in the lab', { skip: noBrowser }, () => {
     await page.getByRole('radiogroup', { name: 'Search' }).waitFor();
   };
 
-  test('a reader is told why the model cannot be recorded', async () => {
+  test('a reader sees why the model cannot be recorded', async () => {
     const grants = [{ role: 'reader', database: 'default' }];
     const { json } = await new Client(server.url).post('/v1/access/key/create', { name: 'reports', grants });
     const reader = await openConsole(json.key);

@@ -97,7 +97,7 @@ suite('comparing versions', { skip: noBrowser }, () => {
     await page.getByRole('grid').getByText('other').waitFor();
   });
 
-  test('versions with the same rows say so, and a version that is not there is told', async () => {
+  test('versions with the same rows say so, and a missing version is reported', async () => {
     await open('&from=3&to=3');
     await page.getByRole('heading', { name: 'No row differs' }).waitFor();
     await open('&from=3&to=99');

@@ -133,7 +133,7 @@ suite('changing columns, and materialized views', { skip: noBrowser }, () => {
     );
   });
 
-  test('a column is renamed and gets another type, and a refusal is told in the dialog', async () => {
+  test('a column is renamed and gets another type, and a refusal is shown in the dialog', async () => {
     await open('table/items?tab=schema');
     await act('name', 'Rename or change');
     await page.getByLabel('Name', { exact: true }).fill('label');

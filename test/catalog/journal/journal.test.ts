@@ -129,7 +129,7 @@ suite('an entry', () => {
     ]);
   });
 
-  test('without a key is told apart from those with one once it is committed', async (t) => {
+  test('without a key is distinguished from those with one once it is committed', async (t) => {
     const { journal, table, entry } = await openJournal(t);
     const entries = [entry('a'), entry('b', { key: 'k' }), entry('c'), entry('pending')];
     await journal.begin(entries, OPTIONS);

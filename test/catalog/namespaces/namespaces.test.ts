@@ -29,7 +29,7 @@ test('a namespace created by another process is visible at once', async (context
   assert.equal(await hasNamespace(other, database.id, ['sales']), true);
 });
 
-test('refuses a namespace that is there', async (context) => {
+test('refuses a namespace that already exists', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const make = async (path: readonly string[]) =>
     catalog.namespaces.create({ databaseId: database.id, path, properties: {} }, ENTRY);

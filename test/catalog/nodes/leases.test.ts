@@ -67,7 +67,7 @@ suite('a lease', () => {
     assert.deepEqual(await a.leases.take(table.id), { kind: 'held', nodeId: 'b', address: 'http://node' });
   });
 
-  test('tells whether the node that it was taken from may still run', async (t) => {
+  test('knows whether the previous holder may still be running', async (t) => {
     const { a, b, end, table } = await openNodes(t);
     await a.leases.take(table.id);
     assert.equal(await a.leases.mayPreviousHolderRun(table.id), false);

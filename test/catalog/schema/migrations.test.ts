@@ -59,7 +59,7 @@ test('a write without a key changes no index of keys, and one with a key is foun
   assert.match(plan, /USING INDEX journal_key/);
 });
 
-test('everything is there when a catalog is opened again', async (context) => {
+test('everything is still there after a catalog is reopened', async (context) => {
   const { file, catalog, database } = await temporaryCatalog(context);
   const table = await createTable(catalog, database.id, ['orders'], { owner: 'sales' });
   await catalog.close();

@@ -48,7 +48,7 @@ test('all files of the catalog are for their owner alone', async (context) => {
   }
 });
 
-test('opening leaves the mode of a file that is there', async (context) => {
+test('opening keeps the mode of an existing file', async (context) => {
   const file = await temporaryFile(context);
   await writeFile(file, '', { mode: 0o640 });
   await openStore(context, file);
@@ -286,7 +286,7 @@ test('a second opening in one process does not undo the locks of the first', asy
   assert.equal(await readSetting(await openStore(context, file), 'x'), '1');
 });
 
-test('a full disk refuses writes, not reads, and everything acknowledged is there afterwards', async (context) => {
+test('a full disk refuses writes, not reads, and keeps everything that was acknowledged', async (context) => {
   const { file } = await temporaryCatalog(context);
   // The limit of a file's size in blocks of 1024 bytes stands for a full disk: writing past it fails the same way.
   const script = 'ulimit -f 600 && exec "$0" "$1" fill "$2"';

@@ -68,7 +68,7 @@ test('refuses a name that is reserved or published', async (context) => {
   await assert.rejects(catalog.tables.reserve(table), refusal('TableAlreadyExists', /"orders" already exists/));
 });
 
-test('one name may stand in several databases and namespaces', async (context) => {
+test('several databases and namespaces may use the same name', async (context) => {
   const { catalog, database } = await temporaryCatalog(context);
   const other = await catalog.databases.create({ name: 'other', root: '/other' });
   await catalog.namespaces.create({ databaseId: database.id, path: ['a'], properties: {} }, ENTRY);
@@ -171,7 +171,7 @@ test('a process that dies between reserving and publishing leaves its reservatio
   await catalog.tables.reserve({ databaseId: database.id, path: ['orders'], root: '/data', caller: 'key:k' });
 });
 
-test('writes that were acknowledged to a process are there after it dies', async (context) => {
+test('writes acknowledged to a process survive its death', async (context) => {
   const { file, catalog, database } = await temporaryCatalog(context);
   const path = ['orders'] as const;
   const reservation = await catalog.tables.reserve({ databaseId: database.id, path, root: '/data', caller: 'key:k' });

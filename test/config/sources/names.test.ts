@@ -22,7 +22,7 @@ test('is a distance: nought only for equals, the same both ways, never longer th
   );
 });
 
-test('finds the nearest name, whatever its case, and none that is far', () => {
+test('finds the nearest name in any case, and none that is too different', () => {
   const columns = ['arrow.columnsMax', 'query.columnsMax'];
   assert.equal(nearNameHint('--prot', ['--host', '--port']), ' Did you mean --port?');
   assert.equal(nearNameHint('arrow.columnmax', columns), ' Did you mean arrow.columnsMax?');

@@ -196,7 +196,7 @@ for (const kind of ['key', 'client'] as const) {
       assert.ok(!ids.includes(beside.id) && !ids.includes(above.id));
     });
 
-    test('goes on page by page, also past those that are hidden', async () => {
+    test('continues page by page, also past hidden entries', async () => {
       const database = await server.database();
       const wanted: string[] = [];
       for (let turn = 0; turn < 5; turn += 1) {
@@ -219,7 +219,7 @@ for (const kind of ['key', 'client'] as const) {
       );
     });
 
-    test('tells what is revoked and what has expired', async () => {
+    test('shows what is revoked and what has expired', async () => {
       const gone = await made(server.admin, [reader(tenant)]);
       await revoke(server.admin, gone.id);
       const digest = server.name('digest');

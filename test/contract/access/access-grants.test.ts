@@ -188,7 +188,7 @@ suite('list_grants', () => {
     assert.ok(everywhere.some(({ all_databases }: { all_databases?: boolean }) => all_databases === true));
   });
 
-  test('goes on page by page', async () => {
+  test('continues page by page', async () => {
     const database = await server.database();
     for (const name of ['a', 'b', 'c', 'd', 'e']) {
       await give(server.admin, {

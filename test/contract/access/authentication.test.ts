@@ -66,7 +66,7 @@ suite('a request with an API key', () => {
     }
   });
 
-  test('that is missing is a 401 for a missing database, as for one that is there', async () => {
+  test('that is missing is a 401 for a missing database, as for an existing one', async () => {
     const [there, absent] = ['default', 'absent'].map((name) => ({ 'x-service-database': name }));
     const answers = [
       await server.stranger().get('/v1/tables', there),

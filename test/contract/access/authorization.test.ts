@@ -33,7 +33,7 @@ const overwrite = async (client: Client, id: string): Promise<Answer> =>
   client.arrow(`/v1/table/${id}/create?mode=overwrite`, sampleStream(1));
 
 suite('a role', () => {
-  test('reader may read and list, and is told 403 for every write', async () => {
+  test('reader may read and list, and gets 403 for every write', async () => {
     const reader = await server.caller('reader');
     for (const send of Object.values(reads)) assert.equal((await send(reader, 'root')).status, 200);
     for (const send of Object.values(writes)) assertRefused(await send(reader, 'root'), forbidden);
@@ -157,7 +157,7 @@ suite('what the caller may not see', () => {
     }
   });
 
-  test('is not told by a request that is wrong in itself: wrong bodies get the same answer for both', async () => {
+  test('is not revealed by an invalid request: invalid bodies get the same reply for both', async () => {
     const caller = await server.caller('owner', ['sales', 'north']);
     for (const body of [{ updates: [] }, { updates: [['nope', '1']] }, { updates: [['price', '(']] }]) {
       const hidden = await caller.post('/v1/table/hr$people/update', body);

@@ -75,7 +75,7 @@ suite('list_databases', () => {
     assertRefused(await list(server.stranger()), unauthenticated);
   });
 
-  test('goes on page by page', async () => {
+  test('continues page by page', async () => {
     const all = await namesOf(server.admin);
     const found: string[] = [];
     let page_token: string | undefined;

@@ -415,7 +415,7 @@ suite('the settings of the token endpoint', () => {
     await assertKeptOut(token, off);
   });
 
-  test('leave it out beyond this machine, until its address is told', async (t) => {
+  test('omit it beyond this machine until its address is configured', async (t) => {
     const open = await ContractServer.start({ flags: ['--host=0.0.0.0'] });
     t.after(async () => open.close());
     assert.equal((await open.stranger().get('/oauth/.well-known/openid-configuration')).status, 404);

@@ -56,7 +56,7 @@ suite('whoami', () => {
     assert.equal(reply.is_admin, true);
   });
 
-  test('tells tables from namespaces in the list of roles', async () => {
+  test('distinguishes tables from namespaces in the list of roles', async () => {
     const on = (role: 'reader' | 'owner', path: readonly string[]) => ({ role, database: 'default', path });
     const key = await server.key([on('owner', ['sales', 'orders']), on('reader', ['sales', 'north'])]);
     const { roles } = await ask(server.client({ key }));

@@ -65,7 +65,7 @@ suite('an analysis', () => {
     assert.equal((await plan({ vector: NEAR, k: 3, columns: { column_names: ['_rowoffset'] } })).rows, 3);
   });
 
-  test('runs the query and tells what each step cost', async () => {
+  test('runs the query and reports the cost of each step', async () => {
     const { root, rows, text } = await plan({ vector: NEAR, k: 3 });
     assert.equal(rows, 3);
     // The first one of the main engine fetches the columns of the rows that were found.

@@ -66,7 +66,7 @@ async function query(body: object, requestId: string): Promise<void> {
 }
 
 suite('POST /v1/slow_queries/list', () => {
-  test('tells who asked what of which table, how long it took, and what its steps cost', async () => {
+  test('shows who asked what of which table, how long it took, and what its steps cost', async () => {
     await query({ filter: "name = 'a secret' AND id IN (17, 18)", k: 4242, vector: [0.123, 1, 2, 3] }, 'slow-1');
     const found = await whenAnalysed('slow-1');
     assert.equal(found.analysis_state, 'done');

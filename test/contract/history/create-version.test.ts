@@ -47,7 +47,7 @@ async function describe(table: MadeTable) {
 }
 
 suite('committing a version of an external writer', () => {
-  test('makes exactly the staged bytes the next version, and tells where it is', async () => {
+  test('makes exactly the staged bytes the next version, and returns its location', async () => {
     const table = await managed();
     const staged = await stageVersion(table.location, removeFirst);
     const content = await readFile(`/${staged.manifest_path}`);
@@ -63,7 +63,7 @@ suite('committing a version of an external writer', () => {
     assert.equal(listed.json.versions[0].manifest_path, path);
   });
 
-  test('is seen by the next read, and stands in the feed of transactions', async () => {
+  test('is seen by the next read, and appears in the feed of transactions', async () => {
     const table = await managed();
     const query = { k: 10, filter: 'id >= 0', columns: ['id'] };
     await server.admin.post(`${table.at}/query`, query);

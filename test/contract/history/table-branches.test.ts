@@ -149,7 +149,7 @@ suite('a new branch', () => {
     );
   });
 
-  test('needs a source that is there, and leaves nothing when it is not', async () => {
+  test('needs an existing source, and leaves nothing without one', async () => {
     const table = await pricedTable();
     const files = await readdir(table.location, { recursive: true });
     assertRefused(await ask(table, 'branches/create', { name: 'x', from_branch: 'nowhere' }), {

@@ -87,7 +87,7 @@ suite('a tag', () => {
     assertRefused(await ask(table, 'tags/version', { tag: 'late' }), NO_TAG);
   });
 
-  test('that is there is not made again: a 409, and a 400 for the client that repeats after one', async () => {
+  test('that exists is not created again: a 409, and a 400 for the client that retries after a 409', async () => {
     const table = await branchedTable();
     await done(table, 'tags/create', { tag: 'once', version: 1 });
     const body = { tag: 'once', version: 2 };

@@ -48,7 +48,7 @@ suite('the list of versions', () => {
     table = await tableOf(4);
   });
 
-  test('tells of each version what both client families read', async () => {
+  test('returns for each version what both client families read', async () => {
     const versions = await list(table);
     const embedded = await (await server.embedded(table)).listVersions();
     assert.deepEqual(numbersOf(versions), [1, 2, 3, 4]);

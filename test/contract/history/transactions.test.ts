@@ -25,7 +25,7 @@ async function committed(id: string): Promise<string> {
 }
 
 suite('POST /v1/transaction/{id}/describe', () => {
-  test('tells whether an upload in parts added rows or replaced them', async () => {
+  test('shows whether an upload in parts added rows or replaced them', async () => {
     const { at } = await server.table();
     for (const [mode, operation] of [
       ['append', 'insert_into_table'],
@@ -40,7 +40,7 @@ suite('POST /v1/transaction/{id}/describe', () => {
     }
   });
 
-  test('tells who did what, to which table, at which version, and when', async () => {
+  test('shows who did what, to which table, at which version, and when', async () => {
     const id = await committed('sales$orders');
     const { status, json } = await ask(id, 'describe', { id: [id] });
     assert.equal(status, 200);
@@ -52,14 +52,14 @@ suite('POST /v1/transaction/{id}/describe', () => {
     assert.ok(!Number.isNaN(Date.parse(committed_at)));
   });
 
-  test('tells of changes of names, which have no version', async () => {
+  test('includes changes of names, which have no version', async () => {
     const table = await server.table();
     const { json } = await server.admin.post(`${table.at}/drop`, {});
     const { properties } = (await ask(json.transaction_id, 'describe')).json;
     assert.deepEqual([properties.operation, properties.id, properties.version], ['drop_table', table.id, undefined]);
   });
 
-  test('tells the former name of a renamed table to those who may read it', async () => {
+  test('shows the former name of a renamed table to those who may read it', async () => {
     const [from, to] = [await server.table(), server.name()];
     const { json } = await server.admin.post(`${from.at}/rename`, { new_table_name: to });
     const seenBy = async (client = server.admin) => {
@@ -232,7 +232,7 @@ suite('GET /v1/transaction/list', () => {
     });
   }
 
-  test('goes on behind the last id that was seen', async () => {
+  test('continues after the last id that was seen', async () => {
     const { transactions } = await list();
     assert.deepEqual(said(await list(`?page_token=${transactions[3].transaction_id}`)), ALL.slice(4));
     assert.deepEqual(said(await list(`?page_token=${transactions[6].transaction_id}`)), []);

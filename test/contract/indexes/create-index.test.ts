@@ -519,7 +519,7 @@ suite('create_index refuses', () => {
     assertRefused(answer, badRequest(/"wrd"/, CODE.columnNotFound));
   });
 
-  test('a name that stands for an index on another column, or that must not be replaced', async () => {
+  test('a name of an index on another column, or of one that must not be replaced', async () => {
     await created({ column: 'id', index_type: 'BTREE', name: 'taken' });
     const conflict = { status: 409, code: CODE.indexExists, detail: /"taken" already exists/ };
     assertRefused(await create({ column: 'word', index_type: 'BTREE', name: 'taken' }), conflict);

@@ -51,7 +51,7 @@ async function whenOver(id: string): Promise<any> {
 }
 
 suite('a build that the caller does not wait for', () => {
-  test('is answered with 202 and its job, writers go on, and the index is there in the end', async () => {
+  test('is answered with 202 and its job, writers continue, and the index exists in the end', async () => {
     const made = await server.table({ stream: longStream() });
     const answer = await start(made, LONG_BUILD);
     assert.equal(answer.status, 202, answer.text);
@@ -120,7 +120,7 @@ suite('a build that the caller does not wait for', () => {
     await whenOver(first.json.job_id);
   });
 
-  test('waits its turn, can be cancelled there, and past the bound is told to slow down', async () => {
+  test('waits in the queue, can be cancelled there, and is refused beyond the bound', async () => {
     const [long, second, third] = await Promise.all([
       server.table({ stream: longStream() }),
       server.table({ stream: documentStream() }),
@@ -229,7 +229,7 @@ suite('jobs are shown', () => {
 });
 
 suite('a table that is indexed', () => {
-  test('can be overwritten meanwhile: the index is built on what stands then', async () => {
+  test('can be overwritten meanwhile: the index is built on the new rows', async () => {
     const made = await server.table({ stream: longStream() });
     const { json } = await start(made, LONG_BUILD);
     const answer = await server.admin.arrow(`${made.at}/create?mode=overwrite`, longStream(500));

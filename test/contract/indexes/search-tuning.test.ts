@@ -124,7 +124,7 @@ suite('recall_target', () => {
     assert.ok(costOf(await explain({ approx_mode: 'normal' })) === usual);
   });
 
-  test('gives way to explicit parameters', async () => {
+  test('yields to explicit parameters', async () => {
     for (const target of [0.99, 1]) {
       const plan = await explain({ recall_target: target, nprobes: 3 });
       assert.match(plan, /minimum_nprobes=3, maximum_nprobes=Some\(3\)/);

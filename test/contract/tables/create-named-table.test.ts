@@ -99,7 +99,7 @@ suite('POST /v1/tables/{name}', () => {
     assertRefused(await create(server.name(), '', elsewhere), { status: 404, code: CODE.namespaceNotFound });
   });
 
-  test('is there for POST alone beside the listing', async () => {
+  test('exists only for POST, next to the listing', async () => {
     assertRefused(await server.admin.get(`/v1/tables/${server.name()}`), { status: 405, code: CODE.invalidInput });
     assertRefused(await server.admin.post('/v1/tables', {}), { status: 405, code: CODE.invalidInput });
   });

@@ -321,7 +321,7 @@ suite('the mode of a create', () => {
     assert.equal((await server.rows(made)).length, 3);
   });
 
-  test('exist_ok does not read the body when the table is there', async () => {
+  test('exist_ok does not read the body when the table exists', async () => {
     const { id } = await server.table();
     assert.equal((await create(id, Buffer.from('no Arrow at all'), { mode: 'exist_ok' })).status, 200);
     const sent = openRaw(server.url, { path: `/v1/table/${id}/create?mode=exist_ok`, headers: ARROW });

@@ -389,7 +389,7 @@ suite('POST /v1/table/{id}/register', () => {
 });
 
 suite('POST /v1/table/{id}/deregister', () => {
-  test('takes the table away, tells where its data are, and leaves them', async () => {
+  test('removes the table, returns the location of its data, and keeps the data', async () => {
     const table = await server.table({ query: { properties: '{"a":"b"}' } });
     const { status, json } = await post(table.id, 'deregister');
     assert.equal(status, 200);

@@ -55,7 +55,7 @@ suite('GET /v1/tables', () => {
     });
   }
 
-  test('goes on behind a page token, also one whose table is not there', async () => {
+  test('continues after a page token, even one whose table does not exist', async () => {
     assert.deepEqual((await list('?page_token=ns%24t')).json.tables, ['ns$u', 'z', 'ä', '表']);
     assert.deepEqual((await list('?page_token=ns%24ta')).json.tables, ['ns$u', 'z', 'ä', '表']);
     assert.deepEqual((await list(`?page_token=${encodeURIComponent('表')}`)).json.tables, []);
@@ -130,14 +130,14 @@ suite('GET /v1/tables', () => {
     assert.deepEqual([second.json.tables, second.json.page_token], [['表'], undefined]);
   });
 
-  test('tells a caller nothing by a page token of a table that it may not see', async () => {
+  test('reveals nothing through a page token of a table that the caller may not see', async () => {
     const reader = await server.caller('reader', ['ns', 'deep']);
     const there = await reader.get('/v1/tables?page_token=a', { 'x-request-id': 'same' });
     const absent = await reader.get('/v1/tables?page_token=aa', { 'x-request-id': 'same' });
     assert.equal(there.text, absent.text);
   });
 
-  test('is empty for a caller whose grants cover nothing that is there', async () => {
+  test('is empty for a caller whose grants cover nothing that exists', async () => {
     assert.deepEqual(await server.listed(await server.caller('reader', ['empty'])), []);
   });
 

@@ -79,7 +79,7 @@ suite('POST /v1/table/{id}/drop', () => {
     assert.equal(existsSync(table.location), false);
   });
 
-  test('creators and droppers of one name: every create is one table, and at the end one or none is there', async () => {
+  test('creators and droppers of one name: every create is one table, and at the end there is one or none', async () => {
     const id = server.name();
     const work = Array.from({ length: 24 }, async (_, index) =>
       index % 2 === 0 ? server.admin.arrow(at(id, 'create'), sampleStream()) : post(id, 'drop'),

@@ -51,7 +51,7 @@ function measure({ location }: MadeTable): number {
 }
 
 suite('a run by hand', () => {
-  test('merges fragments and removes old versions; rows stay as they are; description and job tell of it', async () => {
+  test('merges fragments and removes old versions without changing rows, as description and job show', async () => {
     const table = await server.table({ stream: sampleStream(20) });
     assert.deepEqual((await done(table, 'describe')).would_do, { reasons: [], removes_versions: false });
     await updateEach(server.admin, table, 5, 10);

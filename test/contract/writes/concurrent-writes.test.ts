@@ -44,7 +44,7 @@ async function write({ at }: MadeTable, writer: number): Promise<void> {
   }
 }
 
-test('the table holds what eight writers at once were told, no row more and no row less', async () => {
+test('the table contains exactly the rows that eight concurrent writers were acknowledged', async () => {
   const table = await server.table({ stream: rows([-1], 'counter') });
   await Promise.all(count(WRITERS).map(async (writer) => write(table, writer)));
   const found = await server.rows(table);

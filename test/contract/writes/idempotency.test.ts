@@ -60,7 +60,7 @@ async function sendAndLeave(table: MadeTable, body: object, headers: Readonly<Re
 }
 
 suite('a request that is sent again', () => {
-  test('is carried out again when its success was delivered', async () => {
+  test('is executed again when its success was delivered', async () => {
     const table = await server.table({ stream: sampleStream(3) });
     for (const _ of [1, 2]) assert.equal((await increment(table)).status, 200);
     assert.deepEqual(await ids(table), [0, 2, 21]);
@@ -92,7 +92,7 @@ suite('a request that is sent again', () => {
     assert.equal(await versionOf(table), 4);
   });
 
-  test('a refused one is carried out when it may be', async () => {
+  test('a refused one is executed once it is permitted', async () => {
     const table = await server.table({ stream: sampleStream(3) });
     const wrong = { updates: [['nope', '1']] };
     for (const _ of [1, 2]) assert.equal((await server.admin.post(`${table.at}/update`, wrong)).status, 404);
@@ -161,7 +161,7 @@ suite('Idempotency-Key', () => {
     assert.match(again.json.detail, /Idempotency-Key was used for another request/);
   });
 
-  test('of many at once with one key, one is carried out and all are answered', async () => {
+  test('of many at once with one key, one is executed and all get its result', async () => {
     const table = await server.table({ stream: sampleStream(3) });
     const sent = Array.from({ length: 6 }, async () => increment(table, { 'idempotency-key': 'at once' }));
     const versions = (await Promise.all(sent)).map(({ json }) => json.version);
@@ -235,7 +235,7 @@ suite('Idempotency-Key', () => {
 });
 
 suite('If-Match', () => {
-  test('a write at the version that it names is carried out, at any other it is a 412', async () => {
+  test('a write at the version that it names is executed, at any other it is a 412', async () => {
     const table = await server.table({ stream: sampleStream(3) });
     assert.equal((await increment(table, { 'if-match': '"1"' })).json.version, 2);
     const late = await increment(table, { 'if-match': '"1"' });
@@ -245,7 +245,7 @@ suite('If-Match', () => {
     assert.deepEqual(await ids(table), [0, 2, 11]);
   });
 
-  test('of many at once that name one version, one is carried out', async () => {
+  test('of many at once that name one version, one is executed', async () => {
     const table = await server.table({ stream: sampleStream(3) });
     const updates = Array.from({ length: 8 }, async (_, row) =>
       server.admin.post(

@@ -132,7 +132,7 @@ suite('concurrent vector searches', () => {
     assert.equal(await countShared(engine, table, searches), 0);
   });
 
-  test('run by themselves where the table has the column that would tell their rows apart', async (t) => {
+  test('run separately if the table has the column that would tell their rows apart', async (t) => {
     const { id, vec } = toColumns();
     assert.ok(id !== undefined && vec !== undefined);
     const { engine, table } = await open(t, { Query_Index: id, vec });

@@ -198,7 +198,7 @@ test('serves more tables than it keeps open, concurrently', async (t) => {
   for (const name of names) assert.equal((await engine.describeTable(latest(location(name)))).version, 21);
 });
 
-test('readers of a recorded version get the table that is there now, not one that was in its place', async (t) => {
+test('readers of a recorded version get the current table, not an earlier one in its place', async (t) => {
   const { engine, table } = await openTable(t, toItems(3));
   const apart = await connectApart(t, table.location.root);
   const former = await apart.openTable(table.location.directory, [], {});

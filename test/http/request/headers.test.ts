@@ -157,7 +157,7 @@ test('prefers what was sent, even when it is empty', () => {
   assert.equal(header('accept'), '');
 });
 
-test('lets no context stand in for credentials, the database or how bytes travel', () => {
+test('lets no context replace credentials, the database or framing', () => {
   const names = [
     'authorization',
     'x-api-key',

@@ -32,7 +32,7 @@ test('the sampler is one of the usual names', () => {
   assert.deepEqual(sampler('parentbased_traceidratio', '7'), { ratio: 1, followsParent: true });
 });
 
-test('queues are bounded, whatever the variables say', () => {
+test('queues are bounded, whatever the variables contain', () => {
   const settings = readOtelVariables({
     ...ENDPOINT,
     OTEL_BSP_MAX_QUEUE_SIZE: '1e12',

@@ -177,7 +177,7 @@ function withMissingRow(stream: CheckedStream): CheckedStream {
 
 suite('a write of which the engine stored fewer rows than were sent', () => {
   for (const mode of ['append', 'overwrite'] as const) {
-    test(`is refused, and an ${mode} is taken back durably`, async (t) => {
+    test(`is refused, and an ${mode} is reverted durably`, async (t) => {
       const { disk, fixture } = await openDisk(t);
       await fixture.create(toItems(3));
       disk.synced.length = 0;

@@ -167,7 +167,7 @@ test('a commit whose reply was lost is answered as the success that it is', asyn
 
 test('with a key it is too, and the same request again gets the same result', async (t) => runCases(t, true));
 
-test('a commit whose files the engine has removed is taken back, and the same request again succeeds', async (t) => {
+test('a commit whose files the engine has removed is reverted, and repeating the request succeeds', async (t) => {
   const server = await FaultyServer.start(t);
   if (server === undefined) return;
   // The engine takes the failed link for a failed commit, and removes the files of the new column.

@@ -114,7 +114,7 @@ suite('with a key', () => {
     await assert.rejects(idempotency.findReplay(other), refusal('InvalidInput', /used for another request/));
   });
 
-  test('each caller has keys of its own, and a request without the key is a new one', async (t) => {
+  test('keys are separate per caller, and a request without the key is a new one', async (t) => {
     const { idempotency, commit } = await openIdempotency(t);
     await commit(toRequest({ key: 'k' }));
     assert.equal(await idempotency.findReplay(toRequest({ key: 'k', caller: 'bob' })), undefined);
@@ -229,7 +229,7 @@ suite('without a key', () => {
     await eventually(async () => (await find(past.id)) === undefined);
   });
 
-  test('what nobody asks for within the window is removed from the journal, so that a restart does not bring it back', async (t) => {
+  test('results that are not requested within the window are removed from the journal, so a restart does not bring them back', async (t) => {
     const { responses, commit, clock, find } = await openIdempotency(t);
     const response = await commit(toRequest());
     responses.release(response);
@@ -489,7 +489,7 @@ suite('a lost reply, and then an answered write of the same caller that removes 
     assert.equal((await fixture.insert(toItems(2), { digest: 'd' })).kind, 'committed');
   });
 
-  test('an insert with a key is replayed all the same', async (t) => {
+  test('an insert with a key is still replayed', async (t) => {
     const fixture = await openLost(t, { key: 'k' });
     await answer(fixture, await fixture.restore(1));
     assert.equal((await fixture.insert(toItems(2), { digest: 'd', key: 'k' })).kind, 'replayed');

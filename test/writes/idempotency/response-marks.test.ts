@@ -38,7 +38,7 @@ suite('the marks of a process', () => {
     assert.deepEqual(readPast(path), { generation: marks.generation, marked: new Set(['one', 'two']) });
   });
 
-  test('are replaced by those of the next one, in a generation of its own', async (t) => {
+  test('are replaced by those of the next one, in a new generation', async (t) => {
     const path = await temporaryPath(t);
     const first = start(t, path);
     first.mark('one');
@@ -166,7 +166,7 @@ suite('a generation that is invalidated', () => {
     assert.deepEqual(readPast(path), { generation: marks.generation, marked: new Set() });
   });
 
-  test('goes on when its file cannot be removed: what is answered later must still be marked', async (t) => {
+  test('continues when its file cannot be removed: later responses must still be marked', async (t) => {
     const path = await temporaryPath(t);
     const marks = start(t, path);
     const { generation } = marks;

@@ -182,7 +182,7 @@ suite('a batch ends before an insert', () => {
     }
   });
 
-  test('that alone is larger than a batch may be: it has a commit of its own', async (t) => {
+  test('that alone is larger than a batch may be gets a separate commit', async (t) => {
     const fixture = await openItems(t, { limits: { insertGroupRowsMax: 2 } });
     await insertTogether(fixture, [[toRows(1, 2, 3)], [toRows(4)], [toRows(5)]]);
     assert.deepEqual(fixture.batches, [1, 2]);
@@ -287,7 +287,7 @@ suite('an insert of which the engine stored fewer rows than were sent', () => {
     assert.deepEqual(await idsOf(t, fixture), [0, 1, 3, 4]);
   });
 
-  test('is told from one beside which another program has added rows', async (t) => {
+  test('is distinguished from one next to which another program has added rows', async (t) => {
     const rival: { write?: () => Promise<unknown> } = {};
     const native = watchCommits(async (call) => {
       await rival.write?.();

@@ -56,7 +56,7 @@ test('runs updates of different rows as one, each with its own count and all wit
   );
 });
 
-test('writes to each row the value of its own update', async (t) => {
+test('writes the value of each update to its row', async (t) => {
   const { together, rows } = await openCrowd(t, toItems(4));
   const names = ["'it''s'", "''", "'c'", "'ü 😀'"];
   const answers = await together(names.map((name, id) => [`id = ${id}`, 'name', name] as const));

@@ -103,7 +103,7 @@ suite('the queue of a table', () => {
     await first;
   });
 
-  test('goes on with the next write when one fails', async () => {
+  test('continues with the next write when one fails', async () => {
     const queues = new WriteQueues(LIMITS);
     const failing = queues.run(toPlace('a'), async () => Promise.reject(new Error('no')));
     const next = queues.run(toPlace('a'), async () => 'done');
@@ -258,7 +258,7 @@ suite('gathering', () => {
     }
   });
 
-  test('after a batch of several it waits until as many are there again', async () => {
+  test('after a batch of several, waits until as many have arrived again', async () => {
     const queues = new WriteQueues({ ...GATHERING, batchGatherMilliseconds: 60_000 });
     queues.recordBatch(toPlace('a'), 3);
     const returned: Promise<string>[] = [];

@@ -167,7 +167,7 @@ async function commitDirectly(fixture: WriteFixture): Promise<void> {
   connection.close();
 }
 
-test('whatever is killed when, readers see the rows of all batches up to one, in both tables alike', async (t) => {
+test('whatever is killed at any time, readers see the rows of all batches up to one, the same in both tables', async (t) => {
   const round = record({
     moment: constantFrom(undefined, ...MOMENTS),
     updates: integer({ min: 0, max: 1 }),

@@ -56,7 +56,7 @@ suite('a write whose reply was lost after its commit is a success, applied once'
     });
   }
 
-  test('a dropped index, which is told from one that is built', async (t) => {
+  test('a dropped index, which is distinguished from a built one', async (t) => {
     const lost = loseReplies();
     const fixture = await openItems(t, { native: lost.native });
     const spec = { kind: 'scalar', type: 'BTREE' } as const;
@@ -213,7 +213,7 @@ suite('a write of which it is not known whether it was committed', () => {
     assert.equal((await readRows(t, fixture.state())).length, 7);
   });
 
-  test('is told from a later write of the same kind', async (t) => {
+  test('is distinguished from a later write of the same kind', async (t) => {
     const { fixture, repair } = await openUnreadable(t);
     const first = { key: 'first', digest: 'first' };
     assert.equal((await fixture.tryInsert(toItems(2), first)).kind, 'in-doubt');

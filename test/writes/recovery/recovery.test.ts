@@ -152,7 +152,7 @@ suite('a write that a crash cut short', () => {
     assert.equal((await fixture.table('long')).heldVersion, undefined);
   });
 
-  test('is told from commits of other programs', async (t) => {
+  test('is distinguished from commits of other programs', async (t) => {
     const killed = await Killed.open(t, 'commit');
     void killed.fixture.delete('id = 0', KEYED);
     await killed.reached;
@@ -177,7 +177,7 @@ suite('a write that a crash cut short', () => {
     assert.equal((await fixture.update([['score', '2']])).version, 4, 'other writes go on');
   });
 
-  test('before the next write was recorded is told from that one', async (t) => {
+  test('before the next write was recorded is distinguished from that one', async (t) => {
     const state = { records: 0 };
     const onStep = async (step: WriteStep): Promise<void> => {
       if (step === 'record' && state.records++ === 0) await new Promise(() => {});
@@ -334,7 +334,7 @@ suite('a response of the process before', () => {
     });
   }
 
-  test('with a key is given again whatever became of the marks', async (t) => {
+  test('with a key is replayed whatever happened to the marks', async (t) => {
     const before = await openWriteFixture(t);
     await before.create(toItems(3));
     await before.insert(toItems(2), KEYED);

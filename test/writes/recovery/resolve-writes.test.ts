@@ -79,7 +79,7 @@ suite('a kill after the commit and before its record', () => {
     ['without a key', {}],
     ['with a key', { 'idempotency-key': 'k' }],
   ] as const) {
-    test(`the same request ${title} gets the answer and is not carried out again`, async (t) => {
+    test(`the same request ${title} gets the reply and is not executed again`, async (t) => {
       const { table, folder } = await killAfterCommit(t, headers);
       const next = await serve(t, folder);
       const again = await send(next, table, headers);
@@ -100,7 +100,7 @@ suite('a kill after the commit and before its record', () => {
     assert.deepEqual(await ids(next, table), [0, 2, 11]);
   });
 
-  test('another request is carried out', async (t) => {
+  test('another request is executed', async (t) => {
     const { table, folder } = await killAfterCommit(t);
     const next = await serve(t, folder);
     assert.equal((await send(next, table, { 'idempotency-key': 'new' })).json.version, 3);
@@ -109,7 +109,7 @@ suite('a kill after the commit and before its record', () => {
 });
 
 suite('a kill before the commit', () => {
-  test('the same request is carried out', async (t) => {
+  test('the same request is executed', async (t) => {
     const { table, folder, data } = await killAfterCommit(t);
     await rm(await newestManifest(data));
     const next = await serve(t, folder);
@@ -119,7 +119,7 @@ suite('a kill before the commit', () => {
     assert.deepEqual(await ids(next, table), [0, 2, 11]);
   });
 
-  test('the same request is carried out although upkeep has made versions since', async (t) => {
+  test('the same request is executed although maintenance has made versions since', async (t) => {
     const { table, folder, data } = await killAfterCommit(t);
     await rm(await newestManifest(data));
     await keepUp(folder, table);
@@ -179,14 +179,14 @@ suite('a kill after the record', () => {
     return { table, folder: folder ?? assert.fail() };
   }
 
-  test('the same request is carried out again when its response was marked', async (t) => {
+  test('the same request is executed again when its response was marked', async (t) => {
     const { table, folder } = await killAt(t, 'send');
     const next = await serve(t, folder);
     assert.equal((await send(next, table)).json.version, 3);
     assert.deepEqual(await ids(next, table), [0, 2, 21]);
   });
 
-  test('the same request is answered when its response was not, and carried out the next time', async (t) => {
+  test('the same request is replayed when its response was not marked, and executed the next time', async (t) => {
     const { table, folder } = await killAt(t, 'mark');
     const next = await serve(t, folder);
     const again = await send(next, table);
@@ -197,7 +197,7 @@ suite('a kill after the record', () => {
     assert.deepEqual(await ids(next, table), [0, 2, 21]);
   });
 
-  test('the same request is carried out when the marks are gone: it may have been answered', async (t) => {
+  test('the same request is executed when the marks are gone: it may have been answered', async (t) => {
     const { table, folder } = await killAt(t, 'mark');
     await rm(join(folder, 'tiltyard.db-marks'));
     const next = await serve(t, folder);
@@ -216,7 +216,7 @@ suite('a kill of the release before', () => {
     catalog.close();
   }
 
-  test('a request with a key that it had committed is answered and not carried out again', async (t) => {
+  test('a request with a key that it had committed is replayed and not executed again', async (t) => {
     const headers = { 'idempotency-key': 'former' };
     const { table, folder } = await killAfterCommit(t, headers);
     toFormerRelease(folder);

@@ -67,7 +67,7 @@ suite('whether a write was committed', () => {
     assert.equal(verdictOf(history(append(4), append(3, { readVersion: BASE })), APPEND), 'committed as 9');
   });
 
-  test('a commit of another row count on a later version cannot be told from a retried one: unknown', () => {
+  test('a commit with another row count on a later version cannot be distinguished from a retried one: unknown', () => {
     assert.equal(verdictOf(history({ kind: 'delete' }, append(4)), APPEND), 'unknown');
   });
 
@@ -85,7 +85,7 @@ suite('whether a write was committed', () => {
     assert.equal(verdictOf(history(append(3), { kind: 'unknown', readVersion: 0 }), APPEND), 'unknown');
   });
 
-  test('rows that neither the write nor the commit tells are not compared', () => {
+  test('row counts that neither the write nor the commit contains are not compared', () => {
     assert.equal(verdictOf(history({ kind: 'update', addedRows: 5 }), UPDATE), 'committed as 8');
     assert.equal(verdictOf(history(append(undefined)), APPEND), 'committed as 8');
   });
@@ -119,7 +119,7 @@ suite('whether a write was committed', () => {
     assert.equal(verdictOf(history(append(3), restore), APPEND, 8), 'committed as 8');
   });
 
-  test('an overwrite that follows later writes is told from theirs by the version that it read', () => {
+  test('an overwrite that follows later writes is distinguished from theirs by the version that it read', () => {
     const overwrite: Expectation = { kinds: ['overwrite'], addedRows: 3, rule: { from: 'nothing' } };
     const fence: CommitFacts = { kind: 'restore', restoredVersion: BASE };
     const late = (readVersion: number) => history(fence, append(1), { kind: 'overwrite', addedRows: 3, readVersion });

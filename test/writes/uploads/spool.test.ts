@@ -25,7 +25,7 @@ async function* over(chunks: readonly ArrowChunk[], failure?: Error): AsyncGener
   if (failure !== undefined) throw failure;
 }
 
-test('gives back what it took, in order, and forgets it when told', async (t) => {
+test('returns what it took, in order, and deletes it on release', async (t) => {
   const folder = await makeFolder(t);
   const spool = await Spool.open(folder, 100);
   const { chunks, released } = toChunks([10, 20, 30]);

@@ -261,7 +261,7 @@ test('uploads and parts have bounds', async () => {
   await begin();
 });
 
-test('one that nobody touches is dropped with its data; one that a part is arriving for is not', async () => {
+test('an idle one is dropped with its data; one that is receiving a part is not', async () => {
   const { uploads, clock, discarded, begin } = openUploads();
   const forgotten = await begin();
   await uploads.addPart(forgotten, async () => stream('one'), APPEND);
