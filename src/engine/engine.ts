@@ -20,6 +20,7 @@ import { findTables } from './tables/find-tables.ts';
 import { createLifecycleEngine } from './tables/lifecycle.ts';
 import type { OpenTable, WriteTarget } from './tables/table-handle.ts';
 import { createTable } from './tables/write-table.ts';
+import { readStates } from './versions/reads.ts';
 import { createVersionsEngine } from './versions/versions.ts';
 
 export type { AppendedRows } from './commits/append.ts';
@@ -70,7 +71,7 @@ export async function openEngine(settings: EngineSettings, native = loadNative()
       const source = { ...(await pullChunks(stream, 0)), limit: bulkLimit };
       return createTable(connections, { location, schema: stream.schema, source, storageOptions });
     },
-    describeTable: async (state: TableState) => tables.describe(state),
+    describeTable: async (state: TableState) => readStates(tables, [state], async () => tables.describe(state)),
     analyzeQuery: async (state: TableState, query: Query, timeout?: QueryTimeout) =>
       analyzeQuery(parts, state, query, timeout),
     /** The latest state of a branch, for work that commits to it. */

@@ -1,6 +1,7 @@
 import { loadNative } from '../../src/engine/native/native.ts';
 import type {
   NativeBatches,
+  NativeBranches,
   NativeConnection,
   NativeEngine,
   NativeQuery,
@@ -25,8 +26,7 @@ type Watched = (typeof WATCHED)[number];
 export type AroundCall = <Reply>(call: () => Promise<Reply>, name: Watched) => Promise<Reply>;
 
 /** The engine, with something of the test's own around every commit to the main branch of a table. */
-export function watchCommits(around: AroundCall): NativeEngine {
-  const native = loadNative();
+export function watchCommits(around: AroundCall, native = loadNative()): NativeEngine {
   const connect: NativeEngine['Connection']['new'] = async (uri, options) =>
     watchConnection(await native.Connection.new(uri, options), around);
   return { ...native, Connection: { new: connect } };
@@ -45,6 +45,32 @@ export function countOpens(): { readonly native: NativeEngine; opens: number } {
   };
   const counted = { opens: 0, native: { ...native, Connection: { new: connect } } };
   return counted;
+}
+
+/** Something happens between the opening of a version or a branch and what is then done with it. */
+export function afterCheckout(happen: () => Promise<void>, native = loadNative()): NativeEngine {
+  const watch = (table: NativeTable): NativeTable => {
+    const checkout: NativeTable['checkout'] = async (version) => {
+      await table.checkout(version);
+      await happen();
+    };
+    const branches: NativeTable['branches'] = async () => {
+      const found = await table.branches();
+      const checkoutBranch: NativeBranches['checkout'] = async (...args) => {
+        const branch = await found.checkout(...args);
+        await happen();
+        return branch;
+      };
+      return replaceMethods(found, { checkout: checkoutBranch });
+    };
+    return replaceMethods(table, { checkout, branches });
+  };
+  const connect: NativeEngine['Connection']['new'] = async (uri, options) => {
+    const connection = await native.Connection.new(uri, options);
+    const openTable: NativeConnection['openTable'] = async (...args) => watch(await connection.openTable(...args));
+    return replaceMethods(connection, { openTable });
+  };
+  return { ...native, Connection: { new: connect } };
 }
 
 /** Keeps the size of the largest batch that a query returned. */

@@ -4,6 +4,7 @@ import type { QueryTimeout } from '../native/query-deadline.ts';
 import type { EngineParts } from '../parts.ts';
 import { runOnce } from '../queries/query-run.ts';
 import type { ReadLease } from '../queries/read-memory.ts';
+import { readStates } from '../versions/reads.ts';
 import { chooseColumns, chooseKey } from './diff-columns.ts';
 import type { ColumnChanges, ColumnsOfDiff, DiffKey } from './diff-columns.ts';
 import { HELD_ROW_BYTES } from './held-rows.ts';
@@ -51,20 +52,28 @@ export async function diffVersions(
 ): Promise<VersionDiff> {
   const stop: Stop = { isStopped: false };
   try {
-    return await runOnce(parts, { ...timeout, hint: SLOW_HINT }, async ({ lease }) => {
-      const opened: OpenVersion[] = [];
-      try {
-        const from = await openVersion(parts, request.from);
-        opened.push(from);
-        const to = await openVersion(parts, request.to);
-        opened.push(to);
-        return await compare(parts, request, { from, to, lease, stop });
-      } finally {
-        for (const version of opened) version.close();
-      }
-    });
+    return await runOnce(parts, { ...timeout, hint: SLOW_HINT }, async ({ lease }) =>
+      readStates(parts.tables, [request.from, request.to], async () => openAndCompare(parts, request, { lease, stop })),
+    );
   } finally {
     stop.isStopped = true;
+  }
+}
+
+async function openAndCompare(
+  parts: EngineParts,
+  request: DiffRequest,
+  run: Pick<Comparison, 'lease' | 'stop'>,
+): Promise<VersionDiff> {
+  const opened: OpenVersion[] = [];
+  try {
+    const from = await openVersion(parts, request.from);
+    opened.push(from);
+    const to = await openVersion(parts, request.to);
+    opened.push(to);
+    return await compare(parts, request, { from, to, ...run });
+  } finally {
+    for (const version of opened) version.close();
   }
 }
 

@@ -14,6 +14,7 @@ import { reserveMemory, runToEnd } from '../queries/result-batches.ts';
 import { requireVectorColumn } from '../queries/vector-column.ts';
 import { readSchema, readVersion } from '../tables/table-handle.ts';
 import type { WriteTarget } from '../tables/table-handle.ts';
+import { readTable } from '../versions/reads.ts';
 import { findIndexes } from '../workarounds/branch-indexes.ts';
 import { fitIndex } from './index-fit.ts';
 import { toIndexDescription, toIndexStatistics, toNativeIndex } from './native-index.ts';
@@ -35,15 +36,15 @@ export function createIndexesEngine(parts: EngineParts) {
     openBuild: async (target: WriteTarget) => openBuild(parts, target),
     /** The caller must close it. */
     openSample: async (target: WriteTarget, request: SampleRequest) => openSample(parts, target, request),
-    list: async (state: TableState) => tables.use(state, async ({ native }) => listIndexes(native)),
+    list: async (state: TableState) => readTable(tables, state, async ({ native }) => listIndexes(native)),
     findStatistics: async (state: TableState, name: string) =>
-      tables.use(state, async ({ native }) => {
+      readTable(tables, state, async ({ native }) => {
         const statistics = await engineCall(async () => native.indexStats(name));
         return statistics === null ? undefined : toIndexStatistics(statistics);
       }),
     /** The distance of the index that a search would use; `undefined` if there is no index. */
     findDistance: async (state: TableState, query: Query) =>
-      tables.use(state, async (table) => {
+      readTable(tables, state, async (table) => {
         const column = formatFieldPath(requireVectorColumn(query, await table.schema()).path);
         const indexes = (await listIndexes(table.native)).filter(isVectorIndex);
         const index = indexes.find(({ columns }) => columns.includes(column));
@@ -51,7 +52,7 @@ export function createIndexesEngine(parts: EngineParts) {
       }),
     /** Reads the index into the cache. */
     prewarm: async (state: TableState, name: string) =>
-      tables.use(state, async ({ native }) => engineCall(async () => native.prewarmIndex(name))),
+      readTable(tables, state, async ({ native }) => engineCall(async () => native.prewarmIndex(name))),
     prewarmColumns: async (state: TableState, columns: readonly FieldPath[], timeout: QueryTimeout) =>
       prewarmColumns(parts, state, columns, timeout),
   };
@@ -112,7 +113,7 @@ async function prewarmColumns(
     ...(columns.length === 0 ? {} : { projection: { kind: 'names', paths: columns } as const }),
   };
   await runOnce(parts, timeout, async ({ lease }) =>
-    parts.tables.use(state, async (table) => {
+    readTable(parts.tables, state, async (table) => {
       const plan = await planQuery(parts, table, query);
       for (const path of columns) requireField(plan.schema, path);
       const batchRows = await reserveMemory(parts, table.native, plan, { lease });

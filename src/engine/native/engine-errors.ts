@@ -94,12 +94,17 @@ export function isDataMissing(error: unknown): boolean {
   return isOfRule(error, 'data-missing');
 }
 
+/** The same, also for an index of a branch: where the branch was not deleted, the engine has looked in the wrong folder. */
+export function isFileMissing(error: unknown): boolean {
+  return isDataMissing(error) || isOfRule(error, 'branch-index-missing');
+}
+
 /** A tag or branch was deleted while the engine read all of them. */
 export function isRefDeleted(error: unknown): boolean {
   return isOfRule(error, 'ref-deleted');
 }
 
-type TestedRule = 'commit-conflict' | 'commit-starved' | 'data-missing' | 'ref-deleted';
+type TestedRule = 'commit-conflict' | 'commit-starved' | 'data-missing' | 'branch-index-missing' | 'ref-deleted';
 
 function isOfRule(error: unknown, rule: TestedRule): boolean {
   const { kind, pattern } = ERROR_RULES[rule];

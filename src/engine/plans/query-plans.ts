@@ -10,6 +10,7 @@ import { buildQuery, buildScan, isHybrid, planQuery } from '../queries/native-qu
 import { ANALYZED_ROWS, reserveMemory, runToEnd } from '../queries/result-batches.ts';
 import { runOnce } from '../queries/query-run.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
+import { readTable } from '../versions/reads.ts';
 import { withoutRowOffset } from '../workarounds/row-offsets.ts';
 import { toFailureCheck } from '../workarounds/silent-failures.ts';
 import { analyzeHybrid, describeFusion } from './hybrid-analysis.ts';
@@ -65,7 +66,7 @@ export async function analyzeQuery(
     return toAnalysis(text, () => parsePlan(text));
   };
   return runOnce(parts, timeout, async ({ lease }) =>
-    tables.use(state, async (table) => {
+    readTable(tables, state, async (table) => {
       const plan = await planQuery(parts, table, withoutRowOffset(query));
       const batchRows = await reserveMemory(parts, table.native, plan, { lease, ownBatchRows: ANALYZED_ROWS });
       if (isHybrid(plan)) return analyzeHybrid({ table: table.native, plan, batchRows, analyze });

@@ -8,6 +8,14 @@ interface Reader {
   usedAt: number;
 }
 
+interface TrackedResult {
+  readonly location: TableLocation;
+  readonly version: number;
+  readonly files: AsyncIterable<Buffer>;
+  /** What a failure means for the reader. */
+  readonly explain: (error: unknown) => Promise<unknown>;
+}
+
 /** A reader that was idle for longer no longer counts: it was never closed. */
 const IDLE_MILLISECONDS_MAX = 3_600_000;
 
@@ -21,13 +29,13 @@ export class OpenReaders {
   }
 
   /** Passes the files on; the version counts as being read until their end, or until the reader stops. */
-  track(location: TableLocation, version: number, files: AsyncIterable<Buffer>): AsyncIterable<Buffer> {
+  track({ location, version, files, explain }: TrackedResult): AsyncIterable<Buffer> {
     const reader = this.#add(location, version, this.#now());
     const onUse = (): void => {
       reader.usedAt = this.#now();
     };
     const release = (): void => void this.#readers.delete(reader);
-    return { [Symbol.asyncIterator]: () => releasing(files[Symbol.asyncIterator](), onUse, release) };
+    return { [Symbol.asyncIterator]: () => releasing(files[Symbol.asyncIterator](), { onUse, release, explain }) };
   }
 
   /** The version counts as being read until the returned function is called. */
@@ -51,7 +59,10 @@ export class OpenReaders {
 }
 
 /** Not a generator: `return` on one that was never started does not run its `finally`. */
-function releasing(files: AsyncIterator<Buffer>, onUse: () => void, release: () => void): AsyncIterator<Buffer> {
+function releasing(
+  files: AsyncIterator<Buffer>,
+  { onUse, release, explain }: Pick<TrackedResult, 'explain'> & Readonly<Record<'onUse' | 'release', () => void>>,
+): AsyncIterator<Buffer> {
   return {
     async next() {
       onUse();
@@ -61,7 +72,7 @@ function releasing(files: AsyncIterator<Buffer>, onUse: () => void, release: () 
         return next;
       } catch (error) {
         release();
-        throw error;
+        throw await explain(error);
       }
     },
     async return() {

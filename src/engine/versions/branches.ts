@@ -60,7 +60,7 @@ export async function listBranchForks(tables: OpenTables, location: TableLocatio
 }
 
 /** Differs for another branch created under the same name. Refuses a branch that does not exist. */
-async function identifyBranch(tables: OpenTables, location: TableLocation, name: string): Promise<string> {
+export async function identifyBranch(tables: OpenTables, location: TableLocation, name: string): Promise<string> {
   if (Buffer.byteLength(name) > BRANCH_LENGTH_MAX) throw branchNotFound(name);
   const file = await tables.storages.of(location.root).readRefFile(location, 'branches', name);
   if (file !== undefined) return JSON.stringify([file['identifier'], file['createAt']]);

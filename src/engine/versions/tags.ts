@@ -132,7 +132,7 @@ async function listTags(tables: OpenTables, location: TableLocation, window: Nam
 }
 
 async function requireTag(tables: OpenTables, location: TableLocation, name: string) {
-  const version = await useTags(tables, { location }, async (tags) => tags.getVersion(name));
+  const version = await useTags(tables, { location }, async (tags) => retryListing(async () => tags.getVersion(name)));
   return completeTag(tables, location, name, { version, manifestSize: 0 });
 }
 

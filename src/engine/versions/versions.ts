@@ -10,6 +10,7 @@ import type { TableRef, WriteTarget } from '../tables/table-handle.ts';
 import { createBranches, listBranchForks } from './branches.ts';
 import { createTags, listTagTargets } from './tags.ts';
 import type { Pin } from './tags.ts';
+import { readTable } from './reads.ts';
 import { readVersions } from './version-list.ts';
 
 export interface TableVersion {
@@ -44,7 +45,8 @@ export function createVersionsEngine({ tables, storages }: EngineParts) {
     },
     /** Removes versions returned by `findRemovable`. Skips those that are gone or needed by now. */
     removeListed: async (target: WriteTarget, versions: readonly number[]) => removeListed(tables, target, versions),
-    stats: async (state: TableState) => tables.use(state, async ({ native }) => engineCall(async () => native.stats())),
+    stats: async (state: TableState) =>
+      readTable(tables, state, async ({ native }) => engineCall(async () => native.stats())),
     /** Rows and bytes of the data files. */
     size: async (state: TableState) => readSize(tables, state),
     ...createTags(tables),
@@ -54,7 +56,7 @@ export function createVersionsEngine({ tables, storages }: EngineParts) {
 
 async function readSize(tables: OpenTables, state: TableState): Promise<VersionSize & { readonly version: number }> {
   const { location, branch } = state;
-  return tables.use(state, async ({ native }) => {
+  return readTable(tables, state, async ({ native }) => {
     const storage = tables.storages.of(location.root);
     const version = await readVersion(native);
     const size = await storage.measureVersion(location, branch, version);
@@ -66,7 +68,8 @@ async function readSize(tables: OpenTables, state: TableState): Promise<VersionS
 }
 
 async function listVersions(tables: OpenTables, { location, branch, version: at, recorded }: TableRef) {
-  return tables.use(
+  return readTable(
+    tables,
     { location, branch, version: at, recorded },
     async ({ native }): Promise<readonly TableVersion[]> => {
       // Read the version first: the list also has later versions while readers are held or a write is not recorded yet.

@@ -6,6 +6,8 @@ import type { TableLocation } from '../../../src/model/table.ts';
 const PLACE: TableLocation = { kind: 'listed', root: '/data', directory: 'table' };
 const HOUR = 3_600_000;
 
+const tracked = () => ({ location: PLACE, version: 3, files: files(), explain: async (error: unknown) => error });
+
 async function* files() {
   for (;;) yield Buffer.alloc(1);
 }
@@ -13,7 +15,7 @@ async function* files() {
 test('a version counts as being read for as long as its files are taken, however long that is', async () => {
   let now = 0;
   const readers = new OpenReaders(() => now);
-  const reading = readers.track(PLACE, 3, files())[Symbol.asyncIterator]();
+  const reading = readers.track(tracked())[Symbol.asyncIterator]();
   for (let taken = 0; taken < 4; taken += 1) {
     now += HOUR - 1;
     assert.equal(readers.oldestVersion(PLACE), 3);
@@ -26,7 +28,7 @@ test('a version counts as being read for as long as its files are taken, however
 test('a reply that no one has taken a file of for an hour no longer counts', () => {
   let now = 0;
   const readers = new OpenReaders(() => now);
-  readers.track(PLACE, 3, files());
+  readers.track(tracked());
   now += HOUR + 1;
   assert.equal(readers.oldestVersion(PLACE), undefined);
 });
