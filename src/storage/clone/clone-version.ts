@@ -7,6 +7,7 @@ import { DATA_FOLDERS, branchPath, joinPath, manifestPaths } from '../format/lay
 import { checkManifest, listIndexFolders } from '../submitted/check-manifest.ts';
 import { listUris } from '../submitted/submitted-manifest.ts';
 import type { CloneFile, CloneFolder } from './clone-folder.ts';
+import { isMissing } from '../sync/file-sync.ts';
 import { mapAll } from './parts.ts';
 
 export interface CloneSource {
@@ -35,10 +36,11 @@ export async function cloneVersion(from: CloneFolder, to: CloneFolder, source: C
 async function copyVersion(from: CloneFolder, to: CloneFolder, { location, branch, version }: CloneSource) {
   const own = branchPath(branch);
   const manifest = own === undefined ? undefined : await findManifest(from, own, version);
-  if (own === undefined || manifest === undefined) throw new Error(`The manifest of version ${version} was not found.`);
+  if (own === undefined || manifest === undefined) throw versionNotFound(version);
   // Refuses files outside the table, which the clone must not get.
   const named = checkManifest(manifest.file, { version, branch, tableUris: listUris(location) });
-  const files = new Set(named.map(({ path }) => path).filter((path) => LISTED.test(path)));
+  const paths = new Set(named.map(({ path }) => path));
+  const files = new Set([...paths].filter((path) => LISTED.test(path)));
   const indexes = new Set(listIndexFolders(manifest.file));
   // Only this version's transaction: a cleanup may be deleting those of others.
   const transaction = findTransactionPath(manifest.file);
@@ -47,21 +49,48 @@ async function copyVersion(from: CloneFolder, to: CloneFolder, { location, branc
   // A branch also uses files of its table and of other branches. File names are unique in a table.
   for (const base of new Set([own, '', ...named.map((file) => file.base ?? own)])) {
     const isNeeded = (path: string): boolean => {
+      const [, dataFile] = BLOB.exec(path) ?? [];
+      if (dataFile !== undefined) return paths.has(path) || paths.has(`${dataFile}.lance`);
       if (path.startsWith('_transactions/')) return base === own && path === transaction;
       if (path.startsWith('_indices/')) return indexes.has(path.split('/', 2).join('/'));
       return !LISTED.test(path) || files.has(path);
     };
     for await (const page of pagesOf(from, base)) {
       const needed = page.filter(({ path }) => isNeeded(path));
-      await mapAll(limit, needed, async ({ path, file }) => to.add(path, file));
-      for (const { path } of needed) missing.delete(path);
+      await mapAll(limit, needed, async ({ path, file }) => {
+        if (await copyFile(file, to, path)) missing.delete(path);
+        else missing.add(path);
+      });
     }
   }
-  if (missing.size > 0) throw incomplete(version);
+  if (missing.size > 0) {
+    throw (await findManifest(from, own, version)) === undefined ? versionNotFound(version) : incomplete(version);
+  }
   // Last, because without it there is no table.
   await to.put(manifest.name, own === '' ? manifest.file : encodeDetachedManifest(manifest.file));
 }
 
+/** False when another program has deleted it since it was listed. */
+async function copyFile(file: CloneFile, to: CloneFolder, path: string): Promise<boolean> {
+  try {
+    await to.add(path, file);
+    return true;
+  } catch (error) {
+    if (await isDeleted(file)) return false;
+    throw error;
+  }
+}
+
+async function isDeleted(file: CloneFile): Promise<boolean> {
+  try {
+    return file.bytes > 0 && (await file.readPart(0, 1)).length === 0;
+  } catch (error) {
+    return isMissing(error);
+  }
+}
+
+/** Large values of a data file, in a folder of its name. */
+const BLOB = /^(data\/[^/]+)\/./;
 /** Files that manifests list one by one. Only newer engines list those of indexes. */
 const LISTED = /^(?:data\/[^/]+\.lance$|_deletions\/|_indices\/)/;
 
@@ -91,4 +120,8 @@ function incomplete(version: number): ServiceError {
   return new ServiceError('InvalidTableState', `Files of version ${version} of the source are missing.`, {
     hint: 'Clone another version.',
   });
+}
+
+function versionNotFound(version: number): ServiceError {
+  return new ServiceError('TableVersionNotFound', `The table has no version ${version}.`);
 }
