@@ -36,6 +36,8 @@ interface Events {
   'admin-key-revoked': object;
   'key-set-fetched': { issuer: string; keys: number; milliseconds: number };
   'key-set-failed': { issuer: string; cause: unknown };
+  /** Some keys of a set cannot be read; the others are used. */
+  'key-set-keys-skipped': { issuer: string; keys: number; reason: string };
   'unknown-fields-ignored': { operation: string; names: readonly string[] };
   /** `caller` changed what `principal` names: a key, a client, its grants, a quota, a signing key or a database. */
   'access-changed': { caller: string; action: string; principal: string };

@@ -1,4 +1,3 @@
-import type { JSONWebKeySet } from 'jose';
 import type { IssuerSettings } from '../../model/access.ts';
 import { isSafeAddress } from '../../model/address.ts';
 import { formatByteLimit } from '../../model/value-text.ts';
@@ -7,12 +6,11 @@ import { formatByteLimit } from '../../model/value-text.ts';
 const DOCUMENT_BYTES_MAX = 256 * 1024;
 
 /** Fetches an issuer's keys, by discovery unless the settings give the address. Errors are for the log. */
-export async function fetchKeySet(issuer: IssuerSettings, signal: AbortSignal): Promise<JSONWebKeySet> {
+export async function fetchKeySet(issuer: IssuerSettings, signal: AbortSignal): Promise<readonly unknown[]> {
   const address = issuer.keySetUrl ?? (await discoverKeySet(issuer.issuer, signal));
   const { keys } = await fetchDocument(address, signal);
   if (!Array.isArray(keys)) throw new Error('The key set has no list of keys.');
-  // The reader of key sets validates the members.
-  return { keys };
+  return keys;
 }
 
 async function discoverKeySet(issuer: string, signal: AbortSignal): Promise<string> {

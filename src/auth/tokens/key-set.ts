@@ -1,16 +1,18 @@
 import { createLocalJWKSet, errors } from 'jose';
-import type { CryptoKey, JWSHeaderParameters } from 'jose';
+import type { CryptoKey, JWK, JWSHeaderParameters } from 'jose';
 import { ServiceError } from '../../errors/service-error.ts';
 import { fetchKeySet } from './identity-provider.ts';
+import { selectUsableKeys, summarizeFaults } from './usable-keys.ts';
 import type { IssuerSettings } from '../../model/access.ts';
 import type { AuthSettings } from '../settings.ts';
 
 type KeySetTimes = Pick<AuthSettings, 'keySetCooldownSeconds' | 'keySetSeconds' | 'fetchSeconds'>;
 
-/** How a fetch of an issuer's keys ended. */
+/** How a fetch of an issuer's keys ended, and which of them cannot be read. */
 export type KeySetFetch =
   | { readonly kind: 'key-set-fetched'; readonly issuer: string; readonly keys: number; readonly milliseconds: number }
-  | { readonly kind: 'key-set-failed'; readonly issuer: string; readonly cause: unknown };
+  | { readonly kind: 'key-set-failed'; readonly issuer: string; readonly cause: unknown }
+  | { readonly kind: 'key-set-keys-skipped'; readonly issuer: string; readonly keys: number; readonly reason: string };
 
 /** Finds the key that a token's header names. */
 export type FindKey = (header: JWSHeaderParameters) => Promise<CryptoKey>;
@@ -101,17 +103,31 @@ export class KeySet {
     const { issuer } = this.issuer;
     const startedAt = performance.now();
     try {
-      const keySet = await fetchKeySet(this.issuer, abort.signal);
-      this.#keys = { match: createLocalJWKSet(keySet), fetchedAt: this.#clock() };
+      const keys = await this.#select(await fetchKeySet(this.issuer, abort.signal));
       this.#failure = undefined;
       const milliseconds = Math.round(performance.now() - startedAt);
-      this.#onFetch({ kind: 'key-set-fetched', issuer, keys: keySet.keys.length, milliseconds });
+      this.#onFetch({ kind: 'key-set-fetched', issuer, keys: keys.length, milliseconds });
     } catch (cause) {
       this.#failure = cause;
       this.#onFetch({ kind: 'key-set-failed', issuer, cause });
     } finally {
       clearTimeout(timer);
     }
+  }
+
+  /** The earlier keys are withdrawn, even when none of the new ones can be used. */
+  async #select(keys: readonly unknown[]): Promise<readonly JWK[]> {
+    const { issuer, algorithms } = this.issuer;
+    const { usable, broken, faults } = await selectUsableKeys(keys, algorithms);
+    this.#keys = { match: createLocalJWKSet({ keys: [...usable] }), fetchedAt: this.#clock() };
+    if (usable.length === 0 && faults.length > 0) {
+      throw new Error(`None of the ${faults.length} keys of the set can be used: ${summarizeFaults(faults)}.`);
+    }
+    if (broken.length > 0) {
+      const reason = summarizeFaults(broken);
+      this.#onFetch({ kind: 'key-set-keys-skipped', issuer, keys: broken.length, reason });
+    }
+    return usable;
   }
 
   #isCooling(): boolean {

@@ -31,6 +31,7 @@ const LEVELS: Readonly<Partial<Record<EventKind, LogLevel>>> = {
   'lease-lost': 'warn',
   'admin-key-revoked': 'warn',
   'key-set-failed': 'warn',
+  'key-set-keys-skipped': 'warn',
   'job-interrupted': 'warn',
   'slow-query': 'warn',
   'connections-refused': 'warn',

@@ -1,10 +1,12 @@
-import { generateKeyPair, SignJWT } from 'jose';
+import { exportJWK, generateKeyPair, SignJWT } from 'jose';
 import type { CryptoKey } from 'jose';
 import assert from 'node:assert/strict';
+import { randomUUID } from 'node:crypto';
 import { once } from 'node:events';
 import { createServer } from 'node:http';
 import type { RequestListener, Server } from 'node:http';
 import { after, afterEach, before, beforeEach, suite, test } from 'node:test';
+import type { KeySetFetch } from '../../../src/auth/tokens/key-set.ts';
 import { TokenVerifier } from '../../../src/auth/tokens/token-verifier.ts';
 import { eventually } from '../../support/eventually.ts';
 import { startIdentityProvider } from '../../support/identity-provider.ts';
@@ -169,10 +171,11 @@ suite('the keys of an issuer', () => {
 });
 
 suite('a provider that misbehaves', () => {
+  let publicKey: CryptoKey;
   let privateKey: CryptoKey;
   const servers: Server[] = [];
   before(async () => {
-    ({ privateKey } = await generateKeyPair('RS256'));
+    ({ publicKey, privateKey } = await generateKeyPair('RS256', { extractable: true }));
   });
   after(() => {
     for (const server of servers) {
@@ -189,12 +192,14 @@ suite('a provider that misbehaves', () => {
     const address = server.address();
     assert.ok(typeof address === 'object' && address !== null);
     const issuer = `http://127.0.0.1:${address.port}`;
-    const token = await new SignJWT({ iss: issuer, aud: 'tables', sub: 'ada' })
-      .setProtectedHeader({ alg: 'RS256', kid: 'one' })
+    return { server, issuer, token: await sign(issuer) };
+  };
+  /** Each token is another. */
+  const sign = async (issuer: string, kid = 'one'): Promise<string> =>
+    new SignJWT({ iss: issuer, aud: 'tables', sub: 'ada', jti: randomUUID() })
+      .setProtectedHeader({ alg: 'RS256', kid })
       .setExpirationTime('1h')
       .sign(privateKey);
-    return { server, issuer, token };
-  };
   /** Why a token of that issuer could not be checked. The listener learns its own address. */
   const causeOf = async (makeListener: (issuer: string) => RequestListener, fetchSeconds = 5): Promise<string> => {
     const { server, issuer, token } = await listen();
@@ -259,7 +264,61 @@ suite('a provider that misbehaves', () => {
 
   test('by a key set that is none has no keys', async () => {
     assert.equal(await causeOf(withKeySet({})), 'The key set has no list of keys.');
-    assert.equal(await causeOf(withKeySet({ keys: [7] })), 'JSON Web Key Set malformed');
+  });
+
+  test('by a key set in which no key can be used has no keys, and the cause says why', async () => {
+    const entries = [7, { kty: 'oct', k: 'AAAA' }, { kty: 'RSA', e: 'AQAB' }, null, null];
+    assert.match(
+      await causeOf(withKeySet({ keys: entries })),
+      /^None of the 5 keys of the set can be used: key 1 is not a JSON object; key 2 is for none of the algorithms RS256; key 3 cannot be read \(.+\); 2 more\.$/,
+    );
+  });
+
+  test('by some keys that cannot be used has the others, and a report says so', async () => {
+    const { server, issuer, token } = await listen();
+    const good = { ...(await exportJWK(publicKey)), kid: 'one' };
+    // Normal: keys for other uses and algorithms need no report.
+    const other = [
+      { ...good, use: 'enc', alg: 'RSA-OAEP' },
+      { kty: 'XYZ', kid: 'one' },
+    ];
+    const broken = [
+      null,
+      'key',
+      { kty: 'RSA', kid: 'one' },
+      { kty: 'RSA', e: 'AQAB', kid: 'two' },
+      { ...good, d: 'AAAA' },
+    ];
+    server.on('request', withKeySet({ keys: [...broken, ...other, good] })(issuer));
+    const reports: KeySetFetch[] = [];
+    const verifier = verifierFor(issuer, 5, (fetch) => reports.push(fetch));
+    await verifier.verify(token);
+    const [skipped, fetched] = reports;
+    assert.ok(skipped?.kind === 'key-set-keys-skipped' && fetched?.kind === 'key-set-fetched');
+    assert.deepEqual([skipped.issuer, skipped.keys, fetched.keys, reports.length], [issuer, 5, 1, 2]);
+    assert.match(
+      skipped.reason,
+      /^key 1 is not a JSON object; key 2 is not a JSON object; key 3 cannot be read \(.+\); 2 more$/,
+    );
+  });
+
+  test('by a key set without keys withdraws the earlier ones', async () => {
+    const { server, issuer, token } = await listen();
+    const good = { ...(await exportJWK(publicKey)), kid: 'one' };
+    let keys: readonly unknown[] = [good];
+    server.on('request', (request, response) => withKeySet({ keys })(issuer)(request, response));
+    const clock = makeClock();
+    const verifier = new TokenVerifier(settingsFor([issuerOf({ issuer, audience: 'tables' })]), clock.now);
+    await verifier.verify(token);
+    for (const [replacement, kind] of [
+      [[null], 'ServiceUnavailable'],
+      [[], 'Unauthenticated'],
+    ] as const) {
+      keys = replacement;
+      clock.advance(KEY_SET_SECONDS / 2);
+      await refusalOf(verifier.verify(await sign(issuer, 'unknown')));
+      assert.equal((await refusalOf(verifier.verify(await sign(issuer)))).kind, kind);
+    }
   });
 
   test('when the verifier is closed is waited for no longer', async () => {
@@ -270,8 +329,9 @@ suite('a provider that misbehaves', () => {
   });
 });
 
-function verifierFor(issuer: string, fetchSeconds: number): TokenVerifier {
-  return new TokenVerifier(settingsFor([issuerOf({ issuer, audience: 'tables' })], { fetchSeconds }), Date.now);
+function verifierFor(issuer: string, fetchSeconds: number, report?: (fetch: KeySetFetch) => void): TokenVerifier {
+  const settings = settingsFor([issuerOf({ issuer, audience: 'tables' })], { fetchSeconds });
+  return new TokenVerifier(settings, Date.now, async () => [], report);
 }
 
 function json(value: unknown): RequestListener {
