@@ -1,4 +1,6 @@
 import type { ErrorName } from '../../errors/service-error.ts';
+import { STORE_REFUSALS } from '../../model/storage/store-refusals.ts';
+import type { StoreRefusal } from '../../model/storage/store-refusals.ts';
 
 /**
  * Recognizes one failure of the engine by its message. In our message, `$1` is a capture of the pattern, and `{1}` the
@@ -45,6 +47,13 @@ const conflict = failure('ConcurrentModification');
 const INPUT = String.raw`(?:(?:lance error: )?Invalid user input: |Invalid input, )`;
 const STORAGE = String.raw`^(?:Failed to [^:]+: (?:GenericFailure, )?)?(?:lance error: )?LanceError\(IO\): [^'"]*`;
 
+/** By the code at the beginning of the store's reply (XML), which follows the status. */
+function storeRefusal({ message, codes }: StoreRefusal, other = ''): ErrorRule {
+  const reply = String.raw`status code: \d{3} [^<'":]*: \uFEFF?(?:<\?xml[^<>]*>)?\s*<Error[^<>]*>\s*<Code>`;
+  const pattern = new RegExp(String.raw`${STORAGE}(?:${reply}(${codes.join('|')})</Code>${other})`);
+  return unavailable(pattern, `${message} ($1).`, 30);
+}
+
 /**
  * Rules by name; the first match decides. Tests provoke each one with the real engine; comments give the reason for
  * exceptions.
@@ -57,12 +66,26 @@ export const ERROR_RULES = {
     'The storage does not allow the server to read or write.',
     30,
   ),
+  'object-store-credentials': storeRefusal(STORE_REFUSALS.credentials),
+  'object-store-clock': storeRefusal(STORE_REFUSALS.clock),
+  'object-store-bucket': storeRefusal(STORE_REFUSALS.bucket),
+  // The engine does not show the reply to a redirect.
+  'object-store-region': storeRefusal(
+    STORE_REFUSALS.region,
+    '|Received (redirect) without LOCATION, this normally indicates an incorrectly configured region',
+  ),
   'object-store-refused': unavailable(
     // The first alternative is for an object, the second for a list.
     new RegExp(
       String.raw`${STORAGE}(?:The operation lacked (?:the necessary privileges|valid authentication credentials) |Generic \w+ error: [^'"]*status code: 40[13] )`,
     ),
     'The object store refuses access.',
+    30,
+  ),
+  // Those that are worth repeating are 408, 409, 412 and 429. The reply to a HEAD has no code.
+  'object-store-rejected': unavailable(
+    new RegExp(String.raw`${STORAGE}Generic \w+ error: [^'"]*status code: 4(?!0[89]|12|29)\d\d `),
+    'The object store refuses the request.',
     30,
   ),
   'object-store': unavailable(

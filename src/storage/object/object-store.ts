@@ -1,4 +1,5 @@
 import { ServiceError } from '../../errors/service-error.ts';
+import { findStoreRefusal } from '../../model/storage/store-refusals.ts';
 import type { PartedContent } from '../clone/clone-folder.ts';
 
 export interface StoredObject {
@@ -72,10 +73,24 @@ export function storeUnreachable(cause: unknown): ServiceError {
   return new ServiceError('ServiceUnavailable', 'The object store cannot be reached.', { cause, retryAfterSeconds: 5 });
 }
 
-/** The store responds but refuses: wrong credentials, no permission, no such bucket. `details` are for the log. */
-export function storeRefused(reason: string, details?: string): ServiceError {
-  const message = `The object store refuses access: ${reason}.`;
-  const cause = details === undefined ? undefined : new Error(details);
+/** The store answers, and refuses: no permission, or something that it does not expect. */
+export function storeRefused(reason: string): ServiceError {
+  return refused(`The object store refuses access: ${reason}.`);
+}
+
+/** `code` is that of the store. `details` are for the log. */
+export function storeRefusedBy(status: number, code: string | undefined, details: string): ServiceError {
+  const known = code === undefined ? undefined : findStoreRefusal(code);
+  const suffix = code === undefined ? '' : ` (${code})`;
+  const message = known?.message ?? `The object store refuses access: status ${status}`;
+  return refused(`${message}${suffix}.`, new Error(details));
+}
+
+export function storeCredentialsMissing(cause: unknown): ServiceError {
+  return refused('The server cannot get its credentials for the object store.', cause);
+}
+
+function refused(message: string, cause?: unknown): ServiceError {
   return new ServiceError('ServiceUnavailable', message, { cause, retryAfterSeconds: 30 });
 }
 

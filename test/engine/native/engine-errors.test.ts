@@ -70,6 +70,29 @@ const PROVOCATIONS: Readonly<Record<string, readonly Provoke[]>> = {
     async ({ t }) => storeRefusing(t, 401, 'lists'),
     async ({ t }) => storeRefusing(t, 403, 'lists'),
   ],
+  'object-store-credentials': [
+    async ({ t }) => storeRefusing(t, 400, 'objects', s3Error('ExpiredToken')),
+    async ({ t }) => storeRefusing(t, 403, 'objects', s3Error('SignatureDoesNotMatch')),
+    async ({ t }) => storeRefusing(t, 403, 'lists', s3Error('InvalidAccessKeyId')),
+    async ({ t }) => storeRefusing(t, 403, 'lists', `\u{feff}${s3Error('AuthenticationFailed')}`),
+    async ({ t }) => storeRefusing(t, 401, 'lists', s3Error('AuthenticationRequired').replaceAll('"', "'")),
+  ],
+  'object-store-clock': [
+    async ({ t }) => storeRefusing(t, 403, 'objects', s3Error('RequestTimeTooSkewed')),
+    async ({ t }) => storeRefusing(t, 403, 'lists', s3Error('RequestTimeTooSkewed')),
+  ],
+  'object-store-bucket': [
+    async ({ t }) => storeRefusing(t, 404, 'objects', s3Error('NoSuchBucket')),
+    async ({ t }) => storeRefusing(t, 404, 'lists', s3Error('ContainerNotFound')),
+  ],
+  'object-store-region': [
+    async ({ t }) => storeRefusing(t, 400, 'objects', s3Error('AuthorizationHeaderMalformed')),
+    async ({ t }) => storeRefusing(t, 301, 'lists', s3Error('PermanentRedirect')),
+  ],
+  'object-store-rejected': [
+    async ({ t }) => storeRefusing(t, 400, 'objects', s3Error('InvalidRequest')),
+    async ({ t }) => storeRefusing(t, 400, 'lists'),
+  ],
   'commit-conflict': [
     async ({ connection, table }) => {
       const late = await connection.openTable('t', [], {});
@@ -549,11 +572,22 @@ async function run(query: Pick<NativeQuery, 'execute'>, timeoutMilliseconds = -1
   while ((await batches.next()) !== null);
 }
 
-async function storeRefusing(t: TestContext, status: number, refused: 'objects' | 'lists'): Promise<unknown> {
+/** As S3 sends it, over two lines. */
+function s3Error(code: string): string {
+  const message = 'The cause, perhaps with a "Signature" in it';
+  return `<?xml version="1.0" encoding="UTF-8"?>\n<Error><Code>${code}</Code><Message>${message}</Message></Error>`;
+}
+
+async function storeRefusing(
+  t: TestContext,
+  status: number,
+  refused: 'objects' | 'lists',
+  body = '',
+): Promise<unknown> {
   const server = createServer((request, response) => {
     const isList = request.url?.includes('list-type') === true;
     request.resume().on('end', () => {
-      if (isList === (refused === 'lists')) response.writeHead(status).end();
+      if (isList === (refused === 'lists')) response.writeHead(status).end(body);
       else response.end(isList ? '<ListBucketResult><IsTruncated>false</IsTruncated></ListBucketResult>' : '');
     });
   });

@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { refusal } from '../../support/refusal.ts';
 import { S3Emulator } from '../../support/s3/s3-emulator.ts';
 import { makeFolder } from '../../support/temporary-folder.ts';
 import { openStore } from './test-stores.ts';
@@ -45,6 +46,16 @@ test('credentials are read from a profile of the shared file', async (t) => {
   await writeFile(file, `${other}[work]\naws_access_key_id = ${id}\naws_secret_access_key=${secret}\n[last]\n`);
   await requireAccess({ AWS_SHARED_CREDENTIALS_FILE: file, AWS_PROFILE: 'work' });
   await assert.rejects(requireAccess({ AWS_SHARED_CREDENTIALS_FILE: file }), /InvalidAccessKeyId/);
+  const missing = refusal('ServiceUnavailable', /^The server cannot get its credentials for the object store\. $/);
+  await assert.rejects(requireAccess({ AWS_SHARED_CREDENTIALS_FILE: file, AWS_PROFILE: 'absent' }), missing);
+});
+
+test('credentials that cannot be fetched are reported as what they are', async (t) => {
+  const { requireAccess } = await openScene(t);
+  const { url, requests } = await serve(t, () => '{}');
+  const missing = refusal('ServiceUnavailable', /^The server cannot get its credentials for the object store\. $/);
+  await assert.rejects(requireAccess({ AWS_CONTAINER_CREDENTIALS_FULL_URI: url }), missing);
+  assert.equal(requests.length, 4);
 });
 
 test('credentials of a container are fetched once, with its token, while they last', async (t) => {

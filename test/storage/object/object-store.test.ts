@@ -45,6 +45,25 @@ test('an object that is too large for one request is copied in parts, from anoth
   assert.equal(await store.get('failed'), undefined);
 });
 
+test('a refusal is reported as what it is', async (t) => {
+  const emulator = await S3Emulator.start(t);
+  const store = openStore(emulator);
+  for (const [fault, message] of [
+    ['denied', 'The object store refuses access: status 403 (AccessDenied).'],
+    ['expired', "The object store refuses the server's credentials (ExpiredToken)."],
+    ['skewed', 'The clocks of the server and the object store differ too much (RequestTimeTooSkewed).'],
+    ['no-bucket', 'The bucket does not exist in the object store (NoSuchBucket).'],
+    ['wrong-region', 'The bucket is in another region than the server expects (AuthorizationHeaderMalformed).'],
+  ] as const) {
+    emulator.faults.clear();
+    emulator.faults.add(fault, {}, 100);
+    const refused = { name: 'ServiceError', kind: 'ServiceUnavailable', message };
+    await assert.rejects(store.get('key'), refused);
+    await assert.rejects(store.putIfAbsent('key', Buffer.from('content')), refused);
+    await assert.rejects(collect(store.list('')), refused);
+  }
+});
+
 test('a large object is uploaded in parts, and one whose upload fails is not there', async (t) => {
   const emulator = await S3Emulator.start(t);
   const store = openStore(emulator, { copyBytesMax: 1000 });
@@ -155,7 +174,7 @@ test('a refusal of the store is not tried again, and names its reason', async (t
   const emulator = await S3Emulator.start(t);
   const options = { ...emulator.storageOptions, aws_secret_access_key: 'wrong' };
   const store = openStore(emulator, { options });
-  await assert.rejects(store.get('key'), refusal('ServiceUnavailable', /status 403 \(SignatureDoesNotMatch\)/));
+  await assert.rejects(store.get('key'), refusal('ServiceUnavailable', /credentials \(SignatureDoesNotMatch\)\./));
   assert.equal(emulator.log.length, 1);
 });
 

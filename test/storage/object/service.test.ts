@@ -364,6 +364,19 @@ suite('an upload of which the store refuses a commit', { skip: NO_OBJECT_STORES 
     await requireRefusal('table/refused/update', { updates: [['price', '1.0']] }, inDoubt);
     const created = await client.arrow('/v1/table/refused-too/create', sampleStream(1));
     assert.deepEqual([created.status, created.json.detail], [503, plain]);
+    for (const [fault, message] of [
+      ['expired', "The object store refuses the server's credentials (ExpiredToken)."],
+      ['wrong-key', "The object store refuses the server's credentials (SignatureDoesNotMatch)."],
+      ['skewed', 'The clocks of the server and the object store differ too much (RequestTimeTooSkewed).'],
+      ['no-bucket', 'The bucket does not exist in the object store (NoSuchBucket).'],
+      ['wrong-region', 'The bucket is in another region than the server expects (AuthorizationHeaderMalformed).'],
+      ['rejected', 'The object store refuses the request.'],
+    ] as const) {
+      emulator.faults.clear();
+      emulator.faults.add(fault, {}, 1000);
+      const refused = await client.arrow(`/v1/table/refused-${fault}/create`, sampleStream(1));
+      assert.deepEqual([refused.status, refused.json.detail], [503, message]);
+    }
     emulator.faults.clear();
     assert.equal((await idsOf('refused')).length, 10);
   });

@@ -6,7 +6,8 @@ import { BucketObjects } from './bucket-objects.ts';
 import { answer } from './s3-operations.ts';
 import type { S3Reply } from './s3-operations.ts';
 import { isAllowed } from './session-policy.ts';
-import { StoreFaults } from './store-faults.ts';
+import { REFUSALS, StoreFaults } from './store-faults.ts';
+import type { FaultKind } from './store-faults.ts';
 import { SecurityTokens } from './sts.ts';
 import { findSignatureFault } from './verify-signature.ts';
 
@@ -126,7 +127,10 @@ export class S3Emulator {
     if (fault === 'hang') return 'hang';
     if (fault === 'error-before') return toError(500, 'InternalError');
     if (fault === 'reset-before') return 'reset';
-    if (fault === 'denied') return toError(403, 'AccessDenied');
+    if (isRefusal(fault)) {
+      const [status, code] = REFUSALS[fault];
+      return toError(status, code);
+    }
     if (fault === 'conflict') return toError(409, 'ConditionalRequestConflict');
     if (method === 'POST' && path === '') return this.tokens.answer(request, body, CREDENTIALS);
     const denial = this.#findDenial(request, call);
@@ -179,6 +183,10 @@ function toAmazonNames(headers: IncomingHttpHeaders): IncomingHttpHeaders {
 }
 
 const RACE_MILLISECONDS = 50;
+
+function isRefusal(fault: FaultKind | undefined): fault is keyof typeof REFUSALS {
+  return fault !== undefined && fault in REFUSALS;
+}
 
 function toError(status: number, code: string): S3Reply {
   const body = `<?xml version="1.0" encoding="UTF-8"?><Error><Code>${code}</Code></Error>`;

@@ -1,7 +1,6 @@
 /**
  * What happens to a request: an error before or after it was executed, a connection that is reset before or after, no
- * reply until the client gives up, or the refusal that another write of the same key is still running, or that the
- * client has no permission.
+ * reply until the client gives up, the refusal that another write of the same key is still running, or one of `REFUSALS`.
  */
 export type FaultKind =
   | 'error-before'
@@ -10,7 +9,18 @@ export type FaultKind =
   | 'reset-after'
   | 'hang'
   | 'conflict'
-  | 'denied';
+  | keyof typeof REFUSALS;
+
+/** Status and code. */
+export const REFUSALS = {
+  denied: [403, 'AccessDenied'],
+  expired: [400, 'ExpiredToken'],
+  'wrong-key': [403, 'SignatureDoesNotMatch'],
+  skewed: [403, 'RequestTimeTooSkewed'],
+  'no-bucket': [404, 'NoSuchBucket'],
+  'wrong-region': [400, 'AuthorizationHeaderMalformed'],
+  rejected: [400, 'InvalidRequest'],
+} as const;
 
 export interface RequestMatch {
   readonly method?: string;

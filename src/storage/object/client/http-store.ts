@@ -1,8 +1,10 @@
 import { ServiceError } from '../../../errors/service-error.ts';
 import type { PartedContent } from '../../clone/clone-folder.ts';
 import { passParts } from '../../clone/parts.ts';
+import { STORE_REFUSALS, findStoreRefusal } from '../../../model/storage/store-refusals.ts';
 import { storeUnreachable } from '../object-store.ts';
 import type { Condition, FoundObject, ObjectPart } from '../object-store.ts';
+import { findCode, toRefusal } from './http.ts';
 import type { StoreHttp, StoreReply, StoreRequest } from './http.ts';
 
 /** Operations on objects that are the same for all stores. */
@@ -99,8 +101,16 @@ export abstract class HttpStore {
   }
 
   protected async send(request: StoreRequest, expected: readonly number[]): Promise<StoreReply> {
-    return this.#http.send(request, expected);
+    const reply = await this.#http.send(request, expected);
+    // Without the bucket, it is not known whether the object exists.
+    if (reply.status === 404 && isBucketMissing(reply)) throw toRefusal(request, reply);
+    return reply;
   }
+}
+
+function isBucketMissing(reply: StoreReply): boolean {
+  const code = findCode(reply);
+  return code !== undefined && findStoreRefusal(code) === STORE_REFUSALS.bucket;
 }
 
 const CREATED: ReadonlySet<number> = new Set([200, 201]);

@@ -1,5 +1,6 @@
 import { setTimeout as sleep } from 'node:timers/promises';
-import { storeRefused, storeUnreachable } from '../object-store.ts';
+import { ServiceError } from '../../../errors/service-error.ts';
+import { storeCredentialsMissing, storeRefused, storeRefusedBy, storeUnreachable } from '../object-store.ts';
 import { findText } from './xml.ts';
 
 export interface StoreRequest {
@@ -48,18 +49,18 @@ export class StoreHttp {
       try {
         const reply = await this.#exchange(request, attempt > 0);
         if (expected.includes(reply.status)) return reply;
-        if (!isTransient(reply.status)) throw storeRefused(describe(reply), `${request.method} ${pathOf(request)}`);
+        if (!isTransient(reply.status)) throw toRefusal(request, reply);
         fault = new Error(`${request.method} ${pathOf(request)}: ${describe(reply)}`);
       } catch (error) {
-        if (!isNetworkFault(error)) throw error;
+        if (!isNetworkFault(error instanceof ServiceError ? error.cause : error)) throw error;
         fault = error;
       }
     }
-    throw storeUnreachable(fault);
+    throw fault instanceof ServiceError ? fault : storeUnreachable(fault);
   }
 
   async #exchange(request: StoreRequest, isRepeated: boolean): Promise<StoreReply> {
-    const headers = await this.#sign(request);
+    const headers = await this.#signed(request);
     const response = await fetch(request.url, {
       method: request.method,
       headers: { ...headers },
@@ -70,6 +71,24 @@ export class StoreHttp {
     });
     return { status: response.status, headers: response.headers, body: await readBody(response), isRepeated };
   }
+
+  async #signed(request: StoreRequest): Promise<Readonly<Record<string, string>>> {
+    try {
+      return await this.#sign(request);
+    } catch (error) {
+      throw error instanceof ServiceError ? error : storeCredentialsMissing(error);
+    }
+  }
+}
+
+/** For a reply whose status is not expected, or says less than its code. */
+export function toRefusal(request: StoreRequest, reply: StoreReply): ServiceError {
+  return storeRefusedBy(reply.status, findCode(reply), `${request.method} ${pathOf(request)}`);
+}
+
+/** Replies to HEAD have no body; Azure has a header for them. */
+export function findCode({ headers, body }: StoreReply): string | undefined {
+  return findText(body.toString('utf8'), 'Code') ?? headers.get('x-ms-error-code') ?? undefined;
 }
 
 async function readBody(response: Response): Promise<Buffer> {
@@ -106,9 +125,9 @@ function choosePause(attempt: number): number {
   return pause * (0.5 + Math.random() / 2);
 }
 
-function describe({ status, body }: StoreReply): string {
-  const code = findText(body.toString('utf8'), 'Code');
-  return `status ${status}${code === undefined ? '' : ` (${code})`}`;
+function describe(reply: StoreReply): string {
+  const code = findCode(reply);
+  return `status ${reply.status}${code === undefined ? '' : ` (${code})`}`;
 }
 
 /** For the log: without the query, which may contain a credential. */

@@ -108,7 +108,7 @@ suite('vended credentials', () => {
     const store = new ObjectStores(toObjectSettings(vended)).open(parseAddress(ROOT));
     assert.deepEqual(await store.get(`${TABLE}/a`), CONTENT);
     for (const session of emulator.tokens.sessions) session.expiresAt.setTime(Date.now() - 1);
-    await assert.rejects(store.get(`${TABLE}/a`), denied);
+    await assert.rejects(store.get(`${TABLE}/a`), refusal('ServiceUnavailable', /refuses the server's credentials/));
   });
 
   test('name the caller and the role to the store', async (t) => {
