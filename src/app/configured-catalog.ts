@@ -1,4 +1,3 @@
-import { mkdir } from 'node:fs/promises';
 import { isPostgresAddress, openCatalog } from '../catalog/catalog.ts';
 import type { Catalog } from '../catalog/catalog.ts';
 import { inspectCatalog } from '../catalog/sqlite/inspect-catalog.ts';
@@ -6,6 +5,7 @@ import type { CatalogState } from '../catalog/schema/migrations.ts';
 import type { Config } from '../config/config.ts';
 import { invalidInput } from '../errors/service-error.ts';
 import { quoteForMessage } from '../model/identifier.ts';
+import { createFolder } from '../model/storage/create-folder.ts';
 import { CredentialVending, openStorages } from '../storage/storages.ts';
 import type { ObjectSettings } from '../storage/storages.ts';
 
@@ -14,7 +14,7 @@ const CONNECTIONS_MAX = 8;
 
 /** The configured catalog; commands may open it while a server is running. */
 export async function openConfiguredCatalog(config: Config, nodeId?: string): Promise<Catalog> {
-  await mkdir(config.data, { recursive: true, mode: 0o700 });
+  createFolder(config.data, 0o700);
   return openCatalog({
     address: config.catalog.url ?? config.catalogFile,
     storageRoot: config.storage.root,

@@ -1,5 +1,4 @@
 import { existsSync, realpathSync } from 'node:fs';
-import { mkdir } from 'node:fs/promises';
 import { dirname, join, resolve } from 'node:path';
 import { isPostgresAddress, openStore } from '../catalog/catalog.ts';
 import { copyRows } from '../catalog/copy/copy-rows.ts';
@@ -10,6 +9,7 @@ import type { CatalogStore, Sql } from '../catalog/store.ts';
 import { tryLockFile } from '../coordination/file-lock.ts';
 import type { FileLock } from '../coordination/file-lock.ts';
 import { ServiceError, invalidInput } from '../errors/service-error.ts';
+import { createFolder } from '../model/storage/create-folder.ts';
 import { WAIT_MILLISECONDS, inspectCatalogAt } from './configured-catalog.ts';
 
 export type { CopiedRows, CopyProgress } from '../catalog/copy/copy-rows.ts';
@@ -40,7 +40,7 @@ export async function copyCatalog({ from, to, onProgress }: CatalogCopy): Promis
     };
     await source.read(requireUnused);
     await migrate(source, Date.now());
-    if (!isPostgresAddress(to)) await mkdir(dirname(resolve(to)), { recursive: true, mode: 0o700 });
+    if (!isPostgresAddress(to)) createFolder(dirname(resolve(to)), 0o700);
     const target = await open(to);
     await migrate(target, Date.now());
     return await copyRows({ source, target, now: Date.now(), requireUnused, onProgress });

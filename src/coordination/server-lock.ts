@@ -1,9 +1,10 @@
-import { closeSync, constants, existsSync, mkdirSync, openSync, readFileSync, realpathSync, writeSync } from 'node:fs';
+import { closeSync, constants, existsSync, openSync, readFileSync, realpathSync, writeSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
 import type { Catalog } from '../catalog/catalog.ts';
 import { ServiceError } from '../errors/service-error.ts';
 import { SHUTDOWN_GRACE_SECONDS } from '../model/limits.ts';
+import { createFolder } from '../model/storage/create-folder.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { tryLockFile } from './file-lock.ts';
 import type { FileLock } from './file-lock.ts';
@@ -66,7 +67,7 @@ export class ServerLock {
     const { data, catalogFile, root } = settings;
     try {
       await lock.#wait(`data folder ${data}`, () => {
-        mkdirSync(data, { recursive: true, mode: 0o700 });
+        createFolder(data, 0o700);
         return lock.#lock(join(data, DATA_LOCK));
       });
       if (!catalogFile.startsWith(`${data}/`)) {
@@ -192,7 +193,7 @@ export class ServerLock {
     if (!existsSync(root)) {
       // Only the first start creates it: a root that is missing later was moved away or is not mounted.
       if (existsSync(this.#settings.catalogFile)) return undefined;
-      mkdirSync(root, { recursive: true });
+      createFolder(root);
     }
     const folder = realpathSync(root);
     const file = join(folder, ROOT_LOCK);

@@ -1,5 +1,5 @@
 import { createHash } from 'node:crypto';
-import { mkdir, readdir } from 'node:fs/promises';
+import { readdir } from 'node:fs/promises';
 import { join } from 'node:path';
 import { defined } from '../../client/api-client.ts';
 import type { ApiClient } from '../../client/api-client.ts';
@@ -15,6 +15,7 @@ import {
 } from '../../client/tables.ts';
 import { countRows, openQuery } from '../../client/rows.ts';
 import type { NamespacePath, TablePath } from '../../model/identifier.ts';
+import { createFolder } from '../../model/storage/create-folder.ts';
 import { formatBytes } from '../../plans/format-figure.ts';
 import { readRelease } from '../../release.ts';
 import { defineClientCommand } from '../client-command.ts';
@@ -78,7 +79,7 @@ export const backupCommand = defineClientCommand({
 });
 
 async function openFolder(folder: string, resume: boolean): Promise<Manifest | undefined> {
-  await mkdir(join(folder, 'tables'), { recursive: true });
+  createFolder(join(folder, 'tables'));
   const earlier = await findManifest(folder);
   const lacksTables = earlier?.complete === true && (earlier.failed ?? []).length > 0;
   if (earlier?.complete === true && !lacksTables) {

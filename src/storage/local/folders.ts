@@ -1,9 +1,10 @@
 import { statSync } from 'node:fs';
 import type { Stats } from 'node:fs';
-import { lstat, mkdir, realpath, stat } from 'node:fs/promises';
+import { lstat, realpath, stat } from 'node:fs/promises';
 import { isAbsolute, join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import { ServiceError, invalidInput } from '../../errors/service-error.ts';
+import { createFolder } from '../../model/storage/create-folder.ts';
 import type { TableLocation } from '../../model/table.ts';
 import { branchPath } from '../format/layout.ts';
 import { locationUsed } from '../storage.ts';
@@ -28,9 +29,11 @@ export function branchFolder(folder: string, branch: string | undefined): string
 
 export async function ensureRootFolder(root: string): Promise<void> {
   requireAbsolute(root);
-  await mkdir(root, { recursive: true }).catch((cause: unknown) => {
+  try {
+    createFolder(root);
+  } catch (cause) {
     throw rootUnavailable('cannot be used', cause);
-  });
+  }
   requireRootFolder(root);
 }
 

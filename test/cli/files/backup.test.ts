@@ -117,6 +117,11 @@ test('a resumed restore adds the indexes and metadata that tables still lack, an
   assert.equal((await describeTable(to, orders)).version, version);
 });
 
+test('a backup to where no folder can be created says so', { skip: process.platform !== 'linux' }, async () => {
+  const { code, err } = await cli('backup', 'default', '/proc/tiltyard');
+  assert.deepEqual([code, err], [1, 'tiltyard: no folder can be created in /proc\n']);
+});
+
 test('a backup whose files were changed is not restored', async () => {
   const place = join(folder, 'damaged');
   assert.equal((await cli('backup', 'default', place)).code, 0);

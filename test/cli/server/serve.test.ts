@@ -17,6 +17,8 @@ import { uploadSlowly } from '../../support/slow-upload.ts';
 
 const MAIN = fileURLToPath(new URL('../../../bundle/main.js', import.meta.url));
 
+const IS_OTHER = process.platform === 'linux' ? false : 'only Linux has /proc';
+
 let folder: string;
 const running = new Set<ChildProcess>();
 
@@ -115,6 +117,16 @@ test('listening on all addresses, it shows a URL that can be opened, and says so
   assert.equal((await fetch(`${url}/docs`)).status, 200);
   assert.equal(await served.stop(), 0);
 });
+
+for (const refused of ['data', 'root']) {
+  test(`does not start where no folder can be created for its ${refused}`, { skip: IS_OTHER }, async () => {
+    const data = refused === 'data' ? '/proc/tiltyard' : join(folder, 'refused');
+    const served = new Served([data, '--port=0', ...(refused === 'data' ? [] : ['--storage-root=/proc/tiltyard'])]);
+    await eventually(async () => served.child.exitCode !== null);
+    assert.equal(await served.ended, 2);
+    assert.match(served.err, /\/proc\/tiltyard cannot be locked for writing: no folder can be created in \/proc\./);
+  });
+}
 
 test('uses a configured administrator key, and shows and writes none', async () => {
   const data = join(folder, 'configured');
