@@ -43,6 +43,12 @@ const RETRY_MILLISECONDS = 50;
 const RELEASE_SECONDS = 5;
 const LOST_RETRY_SECONDS = 5;
 
+interface LockedRoot {
+  readonly file: string;
+  /** The folder without links, where a link could lead elsewhere without a change of the lock file. */
+  readonly leadsTo: string | undefined;
+}
+
 /**
  * Only one server may write to a data folder and to a local storage root: two servers would mistake each other's
  * commits for their own and undo each other's running writes. Object stores have no such lock.
@@ -52,10 +58,10 @@ export class ServerLock {
   readonly #locks = new Map<string, FileLock>();
   /** The locks of the data folder and the catalog, which every write needs. */
   #own: readonly string[] = [];
-  /** Locks whose file is no longer in place. */
+  /** The lock files and storage roots that are no longer in place. */
   readonly #lost = new Set<string>();
-  /** Lock files by storage root, of roots that only this server writes to. */
-  readonly #roots = new Map<string, string>();
+  /** Storage roots that only this server writes to. */
+  readonly #roots = new Map<string, LockedRoot>();
 
   private constructor(settings: ServerLockSettings) {
     this.#settings = settings;
@@ -109,9 +115,8 @@ export class ServerLock {
       const usedBy = attempt(`storage root ${root}`, () => this.#lockRoot(root));
       if (usedBy !== undefined) throw inUse(`storage root ${root}`, usedBy);
     }
-    const file = this.#roots.get(root);
-    // A missing root is refused by the storage.
-    if (this.#isLost(file) && existsSync(root)) throw new Error(`The lock file ${file} was removed or replaced.`);
+    // The storage refuses a root that is missing.
+    if (this.#isRootLost(root) && existsSync(root)) throw new Error(`The storage root ${root} was replaced.`);
   }
 
   requireHeld(): void {
@@ -121,7 +126,7 @@ export class ServerLock {
   /** Whether another server could lock what has replaced the data folder, the catalog or the storage root. */
   isLost(): boolean {
     const { root = '' } = this.#settings;
-    return [...this.#own, this.#roots.get(root)].some((file) => this.#isLost(file));
+    return this.#own.some((file) => this.#isLost(file)) || this.#isRootLost(root);
   }
 
   /** Makes a starting server wait for the end of this one. */
@@ -141,21 +146,30 @@ export class ServerLock {
     return this.#roots.has(root) || root.includes('://');
   }
 
-  /** A folder that was moved away may come back with the same file. */
-  #isLost(file: string | undefined): boolean {
-    if (file === undefined) return false;
-    const isLost = this.#locks.get(file)?.isInPlace() === false;
-    if (!isLost) this.#lost.delete(file);
-    else if (!this.#lost.has(file)) this.#reportLoss(file);
+  #isRootLost(root: string): boolean {
+    const locked = this.#roots.get(root);
+    if (locked === undefined) return false;
+    const { file, leadsTo } = locked;
+    return this.#isLost(file) || (leadsTo !== undefined && this.#note(root, resolveFolder(root) !== leadsTo));
+  }
+
+  #isLost(file: string): boolean {
+    return this.#note(file, this.#locks.get(file)?.isInPlace() === false);
+  }
+
+  /** A folder that was moved away may come back, with the same file. */
+  #note(path: string, isLost: boolean): boolean {
+    if (!isLost) this.#lost.delete(path);
+    else if (!this.#lost.has(path)) this.#reportLoss(path);
     return isLost;
   }
 
-  #reportLoss(file: string): void {
-    this.#lost.add(file);
+  #reportLoss(path: string): void {
+    this.#lost.add(path);
     const cause = new Error(
       'Its folder was removed or replaced. Put it back, or restart the server: writes are paused.',
     );
-    this.#settings.telemetry?.emit({ kind: 'background-failed', task: `keeping the lock ${file}`, cause });
+    this.#settings.telemetry?.emit({ kind: 'background-failed', task: `keeping the lock ${path}`, cause });
   }
 
   async #wait(name: string, lock: () => string | undefined): Promise<void> {
@@ -200,7 +214,10 @@ export class ServerLock {
     const covering = foldersAbove(folder).map((outer) => join(outer, ROOT_LOCK));
     const outer = covering.find((each) => this.#locks.has(each));
     const usedBy = outer === undefined ? (this.#lock(file) ?? this.#findOuter(file)) : findHeld([file]);
-    if (usedBy === undefined) this.#roots.set(root, outer ?? file);
+    if (usedBy === undefined) {
+      const leadsTo = outer === undefined && folder === root ? undefined : folder;
+      this.#roots.set(root, { file: outer ?? file, leadsTo });
+    }
     return usedBy;
   }
 
@@ -210,6 +227,15 @@ export class ServerLock {
     this.#locks.get(file)?.close();
     this.#locks.delete(file);
     return usedBy;
+  }
+}
+
+/** `undefined`: there is no folder. */
+function resolveFolder(root: string): string | undefined {
+  try {
+    return realpathSync.native(root);
+  } catch {
+    return undefined;
   }
 }
 

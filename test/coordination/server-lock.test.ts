@@ -264,6 +264,54 @@ test('a database whose storage root is replaced refuses writes until it is back;
   assert.equal((await client.arrow('/v1/table/u/create', sampleStream(1), sales)).status, 200);
 });
 
+for (const [what, isDefault] of [
+  ['its storage root', true],
+  ['the storage root of a database', false],
+] as const) {
+  test(`a link to ${what} that leads elsewhere pauses writes until it leads back`, async (t) => {
+    const [folder, place] = [await makeFolder(t), await makeFolder(t)];
+    const [root, first, second] = [join(place, 'root'), join(place, 'first'), join(place, 'second')];
+    await mkdir(first);
+    await mkdir(second);
+    const lead = async (target: string): Promise<void> => {
+      await symlink(target, `${root}.new`);
+      await rename(`${root}.new`, root);
+    };
+    await lead(first);
+    if (!isDefault) await createDatabase(folder, 'sales', root);
+    const client = new Client((await hold(t, folder, isDefault ? [`--storage-root=${root}`] : [])).url);
+    const headers = isDefault ? {} : { 'x-lancedb-database': 'sales' };
+    const create = async (name: string) => client.arrow(`/v1/table/${name}/create`, sampleStream(1), headers);
+    const isReady = async (): Promise<boolean> => (await client.get('/readyz')).status === 200;
+    assert.equal((await create('t')).status, 200);
+    await lead(second);
+    const refused = await create('u');
+    assert.equal(refused.status, 503, refused.text);
+    assert.match(refused.json.detail, /^Writes to this database are paused: its storage .* was replaced/);
+    assert.equal(await isReady(), !isDefault);
+    assert.deepEqual(await readdir(second), []);
+    await lead(first);
+    assert.equal((await create('u')).status, 200);
+    assert.ok(await isReady());
+  });
+}
+
+test('a storage root below another one that is replaced by a link to elsewhere is not written to', async (t) => {
+  const [folder, place, elsewhere] = [await makeFolder(t), await makeFolder(t), await makeFolder(t)];
+  const inner = join(place, 'inner');
+  await mkdir(inner);
+  await createDatabase(folder, 'sales', inner);
+  const client = new Client((await hold(t, folder, [`--storage-root=${place}`])).url);
+  const create = async () => client.arrow('/v1/table/t/create', sampleStream(1), { 'x-lancedb-database': 'sales' });
+  await rename(inner, `${inner}.away`);
+  await symlink(elsewhere, inner);
+  assert.equal((await create()).status, 503);
+  assert.deepEqual(await readdir(elsewhere), []);
+  await rm(inner);
+  await mkdir(inner);
+  assert.equal((await create()).status, 200);
+});
+
 test('a new database does not create a storage root that was missing at the start', async (t) => {
   const [folder, root] = [await makeFolder(t), join(await makeFolder(t), 'root')];
   const flags = [`--storage-root=${root}`];
