@@ -269,7 +269,8 @@ function openJobs({ limits }: Config, { catalog, telemetry, writes, nodeId }: Jo
     // A deleted table is detected elsewhere.
     return table === undefined || writes.owns(table);
   };
-  const shared = nodeId === undefined ? { store: catalog.jobs } : { store: catalog.jobs, owns };
+  const stores = { store: catalog.jobs, attempts: catalog.attempts };
+  const shared = nodeId === undefined ? stores : { ...stores, owns };
   return new Jobs({ limits: limits.jobs, telemetry, now: Date.now, makeId: randomUUID, hasTable, shared });
 }
 

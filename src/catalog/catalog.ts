@@ -9,6 +9,7 @@ import { createDatabaseStore } from './databases.ts';
 import { createJournal } from './journal/journal.ts';
 import { createTransactionStore } from './journal/transactions.ts';
 import { createNamespaceStore } from './namespaces/namespaces.ts';
+import { createAttemptStore } from './nodes/attempts.ts';
 import { createHeadStore } from './nodes/heads.ts';
 import { createJobStore } from './nodes/jobs.ts';
 import { createLeaseStore } from './nodes/leases.ts';
@@ -29,6 +30,7 @@ export type { CompletedRequest, JournalEntry, NewEntry } from './journal/entries
 export type { BeginOptions, Journal, NewCommit, RecordedCommit } from './journal/journal.ts';
 export type { CommitEntry, TransactionRecord } from './journal/transactions.ts';
 export type { NamespacePage } from './namespaces/namespaces.ts';
+export type { RepeatedWork } from './nodes/attempts.ts';
 export type { JobRecord, JobState, JobSubject, JobSummary } from './nodes/jobs.ts';
 export type { Lease, LeaseHolder, Takeover } from './nodes/leases.ts';
 export type { NodeCounts, NodeRecord } from './nodes/nodes.ts';
@@ -86,6 +88,7 @@ export async function openCatalog(settings: CatalogSettings) {
     leases: createLeaseStore(context),
     heads: createHeadStore(context),
     jobs: createJobStore(context),
+    attempts: createAttemptStore(context),
     /**
      * Lookups inside see everything committed before it began, and share one query. Absent where lookups need no query.
      */

@@ -14,7 +14,7 @@ export interface ViewScheduleParts {
   readonly engine: Pick<Engine, 'describeTable'>;
   readonly catalog: Pick<Catalog, 'tables'>;
   readonly writes: Pick<Writes, 'owns'>;
-  readonly views: Pick<Views, 'start' | 'findSource'>;
+  readonly views: Pick<Views, 'start' | 'findSource' | 'isGivenUp'>;
   readonly telemetry: Telemetry;
   readonly limits: Limits['views'];
   readonly now: () => number;
@@ -87,6 +87,7 @@ export class ViewSchedule {
   async #refresh(view: TableRecord): Promise<void> {
     const { outcome } = this.#parts.views.start({
       view,
+      isAutomatic: true,
       caller: view.createdBy ?? '',
       requestId: `refresh of ${view.id}`,
     });
@@ -113,6 +114,6 @@ export class ViewSchedule {
     const source = await views.findSource(definition);
     if (source === undefined) return false;
     const { version } = await engine.describeTable(toTableState(source, {}));
-    return version !== state?.sourceVersion;
+    return version !== state?.sourceVersion && !(await views.isGivenUp(view));
   }
 }

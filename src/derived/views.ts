@@ -35,6 +35,8 @@ export interface RefreshRequest {
   readonly sourceVersion?: number | undefined;
   /** Rebuilds the view even if adding the appended rows would be enough. */
   readonly isFull?: boolean;
+  /** No caller asks for it. */
+  readonly isAutomatic?: true;
   readonly caller: string;
   readonly requestId: string;
 }
@@ -48,6 +50,8 @@ export interface Refreshed {
 }
 
 const KIND = 'refresh_materialized_view';
+/** What the server repeats: a refresh that its process did not survive goes on, and another one may be due. */
+const REFRESH = 'refresh';
 const ATTEMPTS_MAX = 3;
 
 /**
@@ -85,6 +89,11 @@ export class Views {
     // A filter is planned only when rows are read.
     await engine.rows.explain(toTableState(source, {}), toViewQuery(definition, limits.sql), false, timeout);
     return toStream({ head, files: [] }, limits.arrow.chunkBytes);
+  }
+
+  /** Another automatic refresh might end the process, as the last ones did. */
+  async isGivenUp({ id }: Pick<TableRecord, 'id'>): Promise<boolean> {
+    return this.#parts.jobs.isGivenUp(id, REFRESH);
   }
 
   /** `undefined` if it was dropped. */
@@ -198,10 +207,12 @@ function readRequest(view: TableRecord, { subject, id }: Job): RefreshRequest {
   return { view, sourceVersion, isFull: full === true, caller: subject.caller, requestId: id };
 }
 
-function toSubject({ view, sourceVersion, isFull, caller, requestId }: RefreshRequest): NewJob {
+function toSubject({ view, sourceVersion, isFull, isAutomatic, caller, requestId }: RefreshRequest): NewJob {
   return {
     kind: KIND,
     isResumable: true,
+    repeatedAs: REFRESH,
+    ...(isAutomatic === true ? { isAutomatic } : {}),
     databaseId: view.databaseId,
     table: view.path,
     tableId: view.id,

@@ -50,6 +50,18 @@ export class NotOwner extends ServiceError {
   }
 }
 
+/** Work that ended its process as often as that is not repeated: it may be the reason, and would end the next process too. */
+export class GivenUp extends ServiceError {
+  constructor(attempts: number) {
+    const times = attempts === 1 ? 'once' : `${attempts} times`;
+    super('Internal', `The server process ended ${times} while this job ran, so the server does not repeat it.`, {
+      hint:
+        'The job may need more memory than the server has, or hit a fault of the engine: see the log. What it has ' +
+        'committed stays. To try again, send a new request for it.',
+    });
+  }
+}
+
 export function invalidInput(message: string, hint?: string, cause?: unknown): ServiceError {
   return new ServiceError('InvalidInput', message, { hint, cause });
 }

@@ -1,8 +1,9 @@
 import type { Catalog, JobRecord, JobSubject, JobSummary } from '../catalog/catalog.ts';
-import { NotOwner, ServiceError } from '../errors/service-error.ts';
+import { GivenUp, NotOwner, ServiceError } from '../errors/service-error.ts';
 import { formatPath } from '../model/identifier.ts';
 import type { JobLimits } from '../model/limits.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
+import { Attempt } from './attempt.ts';
 import { SharedJobs } from './shared-jobs.ts';
 
 export type { JobRecord as Job, JobSummary } from '../catalog/catalog.ts';
@@ -10,6 +11,10 @@ export type { JobRecord as Job, JobSummary } from '../catalog/catalog.ts';
 export interface NewJob extends JobSubject {
   /** Its work consists of repeatable steps, so it continues after a restart, or on another node. */
   readonly isResumable?: true;
+  /** The server starts work of this name on the table again by itself, also as a new job. */
+  readonly repeatedAs?: string;
+  /** The server started it by itself. */
+  readonly isAutomatic?: true;
   /** Two jobs with the same key never run at the same time. */
   readonly exclusiveKey: string;
   /** A repeated request joins the unfinished job with the same value. */
@@ -39,6 +44,7 @@ export interface StartedJob<Result extends JobResult> {
 
 interface SharedParts {
   readonly store: Catalog['jobs'];
+  readonly attempts: Catalog['attempts'];
   /** Whether this node may write to the table. Absent on a single node: then only resumable jobs are stored. */
   readonly owns?: (tableId: string) => Promise<boolean>;
 }
@@ -64,6 +70,10 @@ interface Entry {
   readonly work: Work;
   readonly outcome: Promise<JobResult>;
   readonly settle: { readonly resolve: (result: JobResult) => void; readonly reject: (error: unknown) => void };
+  /** Absent for work that the server never repeats. */
+  readonly attempt: Attempt | undefined;
+  /** Nothing but a request has started it. */
+  readonly isRequested: boolean;
   timer: NodeJS.Timeout | undefined;
   /** The process is shutting down: a resumable job stops before its next phase, and continues elsewhere. */
   isInterrupted: boolean;
@@ -128,7 +138,17 @@ export class Jobs {
   /** Resumable jobs stop before their next phase. */
   handOver(): void {
     clearInterval(this.#resuming);
-    for (const entry of this.#running) entry.isInterrupted = true;
+    for (const entry of this.#running) {
+      entry.isInterrupted = true;
+      void entry.attempt?.takeBack();
+    }
+  }
+
+  /** Whether automatic work of this name has ended its process too often. A request for it that succeeds changes that. */
+  async isGivenUp(tableId: string, work: string): Promise<boolean> {
+    const { shared, limits } = this.#settings;
+    const begun = await shared?.attempts.find({ tableId, work });
+    return begun !== undefined && begun >= limits.attemptsMax;
   }
 
   async find(id: string): Promise<JobRecord | undefined> {
@@ -213,13 +233,22 @@ export class Jobs {
       isCancelRequested: former?.isCancelRequested ?? false,
       createdAt: former?.createdAt ?? now(),
     };
-    const entry = newEntry(job, work);
+    const isRequested = former === undefined && subject.isAutomatic !== true;
+    const entry = newEntry(job, work, { isRequested, attempt: this.#newAttempt(job) });
     this.#entries.set(job.id, entry);
     this.#waiting.add(entry);
     const timedOut = unavailable(`The job waited in the queue for ${limits.waitSeconds} s.`, 30);
     entry.timer = setTimeout(() => this.#drop(entry, 'TIMED_OUT', timedOut), limits.waitSeconds * 1000);
     entry.timer.unref();
     return entry;
+  }
+
+  #newAttempt({ id, subject: { tableId, isResumable, repeatedAs } }: OwnJob): Attempt | undefined {
+    const { shared, telemetry, limits } = this.#settings;
+    const work = repeatedAs ?? (isResumable === true ? `job ${id}` : undefined);
+    if (shared === undefined || work === undefined) return undefined;
+    const { attemptsMax } = limits;
+    return new Attempt({ store: shared.attempts, telemetry, attemptsMax }, { tableId, work });
   }
 
   #requireQueueSpace(caller: string): void {
@@ -259,8 +288,10 @@ export class Jobs {
     };
     try {
       if (hasWaited) await this.#requireTable(entry);
+      if (entry.attempt !== undefined) await entry.attempt.begin(entry.isRequested);
       const result = await entry.work(enter);
       await this.#requireTable(entry);
+      if (entry.attempt !== undefined) await entry.attempt.end();
       this.#end(entry, { state: 'DONE', result });
       this.#settle(entry, () => entry.settle.resolve(result));
     } catch (error) {
@@ -290,12 +321,17 @@ export class Jobs {
   }
 
   async #fail(entry: Entry, cause: unknown): Promise<void> {
+    const isLeft =
+      entry.job.subject.isResumable === true && (cause instanceof Interrupted || cause instanceof NotOwner);
+    if (isLeft) await entry.attempt?.takeBack();
+    // Work that may come again as a new job stays given up until a request for it succeeds.
+    else if (!(cause instanceof GivenUp && entry.job.subject.repeatedAs !== undefined)) await entry.attempt?.end();
     if (cause instanceof Cancelled) {
       this.#end(entry, { state: 'CANCELLED' });
       this.#settle(entry, () => entry.settle.reject(cause));
       return;
     }
-    if (entry.job.subject.isResumable === true && (cause instanceof Interrupted || cause instanceof NotOwner)) {
+    if (isLeft) {
       this.#leave(entry, cause);
       return;
     }
@@ -375,6 +411,7 @@ export class Jobs {
   /** Ends a waiting job. */
   #drop(entry: Entry, state: 'CANCELLED' | 'TIMED_OUT', error: ServiceError): void {
     clearTimeout(entry.timer);
+    if (entry.job.subject.repeatedAs === undefined) void entry.attempt?.end();
     this.#end(entry, { state, failure: toFailure(WAITING, error) });
     this.#settle(entry, () => entry.settle.reject(error));
   }
@@ -413,14 +450,14 @@ class Cancelled extends ServiceError {
   }
 }
 
-function newEntry(job: OwnJob, work: Work): Entry {
+function newEntry(job: OwnJob, work: Work, parts: Pick<Entry, 'isRequested' | 'attempt'>): Entry {
   let settle: Entry['settle'] = { resolve: () => {}, reject: () => {} };
   const outcome = new Promise<JobResult>((resolve, reject) => {
     settle = { resolve, reject };
   });
   // The caller may have stopped waiting; the job keeps the failure.
   outcome.catch(() => {});
-  return { job, work, outcome, settle, timer: undefined, isInterrupted: false };
+  return { ...parts, job, work, outcome, settle, timer: undefined, isInterrupted: false };
 }
 
 function toFailure(phase: string, error: unknown): NonNullable<JobRecord['failure']> {

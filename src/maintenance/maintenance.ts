@@ -1,9 +1,16 @@
 import { LRUCache } from 'lru-cache';
 import type { Catalog } from '../catalog/catalog.ts';
-import { NotOwner, ServiceError } from '../errors/service-error.ts';
+import { GivenUp, NotOwner, ServiceError } from '../errors/service-error.ts';
 import type { Jobs, StartedJob } from '../jobs/jobs.ts';
 import { formatPath } from '../model/identifier.ts';
-import { branchKey, isMaintenancePaused, isObjectRoot, toTableState } from '../model/table.ts';
+import {
+  MAINTENANCE_PAUSED,
+  MAINTENANCE_PROPERTY,
+  branchKey,
+  isMaintenancePaused,
+  isObjectRoot,
+  toTableState,
+} from '../model/table.ts';
 import type { ActiveTable, TableRecord, TableSummary } from '../model/table.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import type { Tuner } from '../tuning/tuner.ts';
@@ -198,9 +205,25 @@ export class Maintenance {
       await outcome.finally(() => (times.waitMilliseconds = (startedAt ?? now()) - plannedAt));
       times.removalMilliseconds = activity.lastRun?.removalMilliseconds ?? 0;
     } catch (error) {
-      await this.#reportUnlessGone(error, activity.table);
+      if (error instanceof GivenUp) await this.#pause(error, activity.table);
+      else await this.#reportUnlessGone(error, activity.table);
     }
     return times;
+  }
+
+  /** As on request, until a caller resumes it; then there are as many attempts again. */
+  async #pause(cause: GivenUp, table: ActiveTable): Promise<void> {
+    const { journal, attempts } = this.#parts.catalog;
+    const commit = { operation: 'pause_table_maintenance', caller: OWN_NAME, requestId: OWN_NAME, version: 0 };
+    const properties = { [MAINTENANCE_PROPERTY]: MAINTENANCE_PAUSED };
+    try {
+      await journal.record([{ table, commit, properties }], true);
+      await attempts.clear({ tableId: table.id, work: OWN_NAME });
+      const message = `The maintenance of the table ${formatPath(table.path)} is paused until it is resumed.`;
+      this.#reportFailure(new ServiceError('Internal', message, { cause }));
+    } catch (error) {
+      await this.#reportUnlessGone(error, table);
+    }
   }
 
   /** Plans only when the job runs: after a long wait, readers, tags and versions have changed. */
@@ -221,6 +244,7 @@ export class Maintenance {
       exclusiveKey: branchKey(location),
       sameAs: `maintenance ${id}`,
       spec: {},
+      ...(caller === OWN_NAME ? ({ repeatedAs: OWN_NAME, isAutomatic: true } as const) : {}),
     };
     return this.#parts.jobs.start(subject, async (enter) => {
       onStart();

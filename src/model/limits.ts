@@ -272,6 +272,11 @@ export const LIMITS = {
     waitingMax: integer(256, [0, 10_000], 'Maximum number of queued jobs; more are refused with a Retry-After.'),
     waitingPerCallerMax: integer(64, [0, 10_000], 'Maximum number of queued jobs of one caller.'),
     waitSeconds: seconds(HOUR, [1, 7 * DAY], 'Maximum time of a job in the queue.'),
+    attemptsMax: integer(
+      3,
+      [1, 100],
+      'How often a backfill, a refresh or automatic maintenance is started, if the server process crashes each time.',
+    ),
     keptMax: integer(
       1000,
       [0, 100_000],

@@ -10,6 +10,7 @@ const LIMITS = {
   runningMax: 2,
   waitingMax: 2,
   waitingPerCallerMax: 2,
+  attemptsMax: 3,
   waitSeconds: 3600,
   keptMax: 2,
 };

@@ -15,6 +15,7 @@ const LIMITS = {
   waitingMax: 2,
   waitingPerCallerMax: 2,
   waitSeconds: 3600,
+  attemptsMax: 3,
   keptMax: 5,
 };
 const LEASE = { leaseMilliseconds: 60_000, name: 'machine', address: 'http://node', release: '1.2.3' };
@@ -34,14 +35,15 @@ async function openNodes(context: TestContext) {
       now: () => 1000 + ids,
       makeId: () => `job${(ids += 1)}`,
       hasTable: async () => true,
-      shared: { store: catalog.jobs, owns: async (tableId) => !tableId.startsWith('lost') },
+      shared: { store: catalog.jobs, attempts: catalog.attempts, owns: async (tableId) => !tableId.startsWith('lost') },
     });
     context.after(() => jobs.close());
     return { catalog, jobs };
   };
   const a = await open('a');
   const b = await open('b');
-  return { a: a.jobs, b: b.jobs, address, events, endA: async () => a.catalog.nodes.leave('a') };
+  const attemptsOf = async (tableId: string, id: string) => b.catalog.attempts.find({ tableId, work: `job ${id}` });
+  return { a: a.jobs, b: b.jobs, address, events, open, attemptsOf, endA: async () => a.catalog.nodes.leave('a') };
 }
 
 function newJob(tableId: string): NewJob {
@@ -278,11 +280,57 @@ suite('a resumable job', () => {
     b.startResuming();
     await eventually(async () => (await b.find(ids[0] ?? ''))?.state === 'DONE');
   });
+
+  test('whose node ended during each of its attempts fails at the next node, which does not begin it', async (t) => {
+    const { b, open, attemptsOf } = await openNodes(t);
+    const [id, resumed]: [string, string[]] = ['job1', []];
+    const { work, proceed } = held();
+    t.after(proceed);
+    for (const nodeId of ['c', 'd', 'e']) {
+      const { jobs, catalog } = await open(nodeId);
+      registerAt(jobs, resumed, async () => work(() => {}));
+      if (nodeId === 'c') jobs.start(resumable('x'), work);
+      else jobs.startResuming();
+      const count = ['c', 'd', 'e'].indexOf(nodeId) + 1;
+      await eventually(async () => (await attemptsOf('x', id)) === count);
+      await catalog.nodes.leave(nodeId);
+    }
+    await eventually(async () => resumed.length === 2);
+    registerAt(b, resumed);
+    b.startResuming();
+    await eventually(async () => (await b.find(id))?.state === 'FAILED');
+    const { failure } = (await b.find(id)) ?? {};
+    assert.match(failure?.message ?? '', /ended 3 times while this job ran/);
+    assert.deepEqual([failure?.isRetryable, resumed.length, await attemptsOf('x', id)], [false, 2, 0]);
+  });
+
+  test('that runs while its process shuts down has not failed, whatever ends the process then', async (t) => {
+    const { a, attemptsOf } = await openNodes(t);
+    const { work, proceed } = held();
+    t.after(proceed);
+    const { id } = a.start(resumable('x'), work);
+    await eventually(async () => (await attemptsOf('x', id)) === 1);
+    a.handOver();
+    await eventually(async () => (await attemptsOf('x', id)) === 0);
+  });
+
+  test('that ends leaves no count behind, whether it succeeds, fails or is cancelled', async (t) => {
+    const { a, attemptsOf } = await openNodes(t);
+    const fail = async () => Promise.reject(new Error('no'));
+    for (const outcome of ['DONE', 'FAILED', 'CANCELLED']) {
+      const { work, proceed } = held();
+      const { id, outcome: settled } = a.start(resumable('x'), outcome === 'FAILED' ? fail : work);
+      if (outcome === 'CANCELLED') await a.cancel(id);
+      proceed();
+      await settled.catch(() => {});
+      assert.deepEqual([(await a.find(id))?.state, await attemptsOf('x', id)], [outcome, 0]);
+    }
+  });
 });
 
 /** The only process, after one that has left so many jobs unfinished. */
 async function openRestarted(context: TestContext, count: number) {
-  const { jobs: store } = await open(context, await temporaryFile(context));
+  const { jobs: store, attempts } = await open(context, await temporaryFile(context));
   const { exclusiveKey: _, sameAs: _same, ...subject } = newJob('x');
   for (let index = 0; index < count; index += 1) {
     const state = { state: 'IN_PROGRESS', phase: 'first', isCancelRequested: false, createdAt: index } as const;
@@ -290,7 +338,7 @@ async function openRestarted(context: TestContext, count: number) {
   }
   const resumed: string[] = [];
   const settings = { limits: LIMITS, telemetry: { emit() {} }, now: () => 1000, makeId: () => 'new' };
-  const jobs = new Jobs({ ...settings, hasTable: async () => true, shared: { store } });
+  const jobs = new Jobs({ ...settings, hasTable: async () => true, shared: { store, attempts } });
   jobs.registerKind('work', async ({ id }) => ({
     subject: { ...subject, isResumable: true, exclusiveKey: id, sameAs: id },
     work: async () => {

@@ -35,6 +35,7 @@ export const TABLES: Readonly<Record<keyof CatalogTables, CopiedTable | typeof N
   heads: { key: ['tableId'] },
   // The next process continues unfinished jobs.
   jobs: { key: ['id'], reset: { nodeId: '' } },
+  attempts: { key: ['tableId', 'work'] },
   nodes: NOT_COPIED,
   leases: NOT_COPIED,
 };

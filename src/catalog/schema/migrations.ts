@@ -24,6 +24,7 @@ const MIGRATIONS: readonly Migration[] = [
   createVersionMetadata,
   indexKeysOnly,
   async (sql) => addColumns(sql, 'transactions', ['former_path text']),
+  createAttempts,
 ];
 export const MIGRATIONS_COUNT = MIGRATIONS.length;
 export const APPLIED = 'migrations_applied';
@@ -247,6 +248,14 @@ async function indexKeysOnly(sql: Sql): Promise<void> {
   await statement`create index journal_key on journal (idempotency_key, caller) where idempotency_key is not null`.execute(
     sql,
   );
+}
+
+/** At work that the server repeats after a restart. */
+async function createAttempts(sql: Sql, text: BinaryText): Promise<void> {
+  await statement`create table attempts (
+    table_id ${text} not null, work ${text} not null, begun bigint not null,
+    constraint attempts_key primary key (table_id, work)
+  )`.execute(sql);
 }
 
 async function addColumns(sql: Sql, table: string, columns: readonly string[]): Promise<void> {

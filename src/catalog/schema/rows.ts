@@ -16,6 +16,8 @@ export interface CatalogTables {
   readonly grants: GrantRow;
   readonly quotas: QuotaRow;
   readonly heads: HeadRow;
+  /** At work that the server repeats after a restart. */
+  readonly attempts: { readonly tableId: string; readonly work: string; readonly begun: number };
   readonly jobs: JobRow;
   readonly journal: JournalRow;
   readonly leases: LeaseRow;

@@ -122,6 +122,7 @@ async function deleteTable(sql: Sql, id: string): Promise<void> {
   await sql.deleteFrom('tables').where('id', '=', id).execute();
   await sql.deleteFrom('versionRemovals').where('tableId', '=', id).execute();
   await sql.deleteFrom('versionMetadata').where('tableId', '=', id).execute();
+  await sql.deleteFrom('attempts').where('tableId', '=', id).execute();
   await deleteHead(sql, id);
   await deleteLease(sql, id);
 }

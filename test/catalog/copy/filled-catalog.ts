@@ -49,6 +49,7 @@ export async function fillCatalog(catalog: Catalog): Promise<void> {
   };
   const running = { state: 'IN_PROGRESS', phase: 'computing', isCancelRequested: false } as const;
   await catalog.jobs.save({ id: 'j1', subject, ...running, createdAt: NOW }, 10);
+  await catalog.attempts.begin({ tableId: published.id, work: 'job j1' }, 1);
   await catalog.sizes.set(published.id, { rows: 3, bytes: 400 }, 1);
   await signingKeys.rotate({ id: 's1', jwk: '{"kty":"OKP"}' });
   await signingKeys.rotate({ id: 's2', jwk: '{"kty":"EC"}' });
