@@ -109,7 +109,7 @@ export class Jobs {
         store: shared.store,
         telemetry,
         keptMax: limits.keptMax,
-        isResumed: (kind) => this.#resumers.has(kind),
+        resumedKinds: () => [...this.#resumers.keys()],
         onCancelRequested: (id) => this.#cancelOwn(id),
       });
   }
@@ -388,9 +388,10 @@ export class Jobs {
 
   async #takeOver(job: JobRecord, { store, owns }: SharedParts): Promise<void> {
     if (this.#isClosed || this.#entries.has(job.id) || (await owns?.(job.subject.tableId)) === false) return;
-    if (!(await store.claim(job))) return;
+    const claimed = await store.claim(job);
+    if (claimed === undefined) return;
     try {
-      await this.#resume(job);
+      await this.#resume(claimed);
     } catch (error) {
       await this.#shared?.release(job.id);
       throw error;

@@ -6,8 +6,8 @@ export interface SharedJobsSettings {
   readonly telemetry: Telemetry;
   /** How many ended jobs of all nodes are kept. */
   readonly keptMax: number;
-  /** Whether another process continues jobs of this kind after theirs has ended. */
-  readonly isResumed: (kind: string) => boolean;
+  /** Another process continues jobs of these kinds after theirs has ended. */
+  readonly resumedKinds: () => readonly string[];
   /** Called for a job of this node whose cancellation another node requested, until the job has ended. */
   readonly onCancelRequested: (id: string) => void;
 }
@@ -76,15 +76,15 @@ export class SharedJobs {
   }
 
   #isLost({ isAbandoned, subject }: Pick<JobSummary, 'subject'> & { readonly isAbandoned: boolean }): boolean {
-    return isAbandoned && !this.#settings.isResumed(subject.kind);
+    return isAbandoned && !this.#settings.resumedKinds().includes(subject.kind);
   }
 
   async #write(open: OpenJob): Promise<void> {
-    const { store, telemetry, keptMax } = this.#settings;
+    const { store, telemetry, keptMax, resumedKinds } = this.#settings;
     try {
       while (!open.isSaved) {
         const { job } = open;
-        await store.save(job, keptMax);
+        await store.save(job, keptMax, resumedKinds());
         // The job may have changed meanwhile.
         open.isSaved = open.job === job;
       }

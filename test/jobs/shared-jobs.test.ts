@@ -314,6 +314,42 @@ suite('a resumable job', () => {
     await eventually(async () => (await attemptsOf('x', id)) === 0);
   });
 
+  test('that waits for another node is kept, however many others have ended since', async (t) => {
+    const { a, b, endA } = await openNodes(t);
+    const { id, recorded } = a.start(resumable('x'), held().work);
+    await recorded;
+    const resumed: string[] = [];
+    registerAt(b, resumed);
+    await endA();
+    for (let job = 0; job <= LIMITS.keptMax; job += 1) await b.start(newJob('y'), async () => ({})).outcome;
+    b.startResuming();
+    await eventually(async () => (await b.find(id))?.state === 'DONE');
+    assert.deepEqual(resumed, [id]);
+  });
+
+  test('that is cancelled while others are resumed before it does not go on', async (t) => {
+    const { jobs, store, resumed } = await openRestarted(t, 2);
+    const [gate, first] = [held(), held()];
+    jobs.registerKind('work', async ({ id, subject }) => {
+      if (id === 'job0') {
+        first.proceed();
+        await gate.work(() => {});
+      }
+      const work = async (enter: EnterPhase) => {
+        await enter('first');
+        resumed.push(id);
+        return {};
+      };
+      return { subject: { ...subject, isResumable: true, exclusiveKey: id, sameAs: id }, work };
+    });
+    jobs.startResuming();
+    await first.work(() => {});
+    assert.equal((await jobs.cancel('job1'))?.isCancelRequested, true);
+    gate.proceed();
+    await eventually(async () => (await store.find('job1'))?.endedAt !== undefined);
+    assert.deepEqual([(await store.find('job1'))?.state, resumed], ['CANCELLED', ['job0']]);
+  });
+
   test('that ends leaves no count behind, whether it succeeds, fails or is cancelled', async (t) => {
     const { a, attemptsOf } = await openNodes(t);
     const fail = async () => Promise.reject(new Error('no'));

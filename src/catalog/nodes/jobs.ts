@@ -48,9 +48,9 @@ export function createJobStore(context: CatalogContext) {
     ...createHandOver(context),
     /**
      * Saves the current state of a job of this node, unless another node has taken it over. When the job has ended,
-     * removes the oldest ended jobs beyond `keptMax`.
+     * removes the oldest ended jobs beyond `keptMax`; jobs of dead nodes count as ended unless their kind is in `resumed`.
      */
-    async save(job: JobRecord, keptMax: number): Promise<void> {
+    async save(job: JobRecord, keptMax: number, resumed: readonly string[] = []): Promise<void> {
       const { state, phase, cancelRequested, endedAt, result, failure, ...constant } = toRow(job, ownId);
       // Keeps a cancellation that another node requested.
       const cancel = cancelRequested === 1 ? { cancelRequested } : {};
@@ -66,7 +66,7 @@ export function createJobStore(context: CatalogContext) {
               .where('jobs.nodeId', '=', ownId),
           )
           .execute();
-        if (endedAt !== null) await prune(sql, { clock, keptMax, ownId });
+        if (endedAt !== null) await prune(sql, { clock, keptMax, resumed, ownId });
       });
     },
 
@@ -140,11 +140,11 @@ function createHandOver({ read, append, clock, nodeId: ownId = '' }: CatalogCont
       return rows.map(fromRow);
     },
 
-    /** Whether this process now has the job. Of several that ask, one gets it. */
-    async claim({ id }: Pick<JobRecord, 'id'>): Promise<boolean> {
+    /** Takes the job over and returns its current state. Of several processes that ask, one gets it. */
+    async claim({ id }: Pick<JobRecord, 'id'>): Promise<JobRecord | undefined> {
       return append(async (sql) => {
-        const row = await selectJobs(sql, clock).select('jobs.nodeId').where('jobs.id', '=', id).executeTakeFirst();
-        if (row === undefined || row.isAbandoned === 0) return false;
+        const row = await selectJobs(sql, clock).selectAll('jobs').where('jobs.id', '=', id).executeTakeFirst();
+        if (row === undefined || row.isAbandoned === 0) return undefined;
         const { numUpdatedRows } = await sql
           .updateTable('jobs')
           .set({ nodeId: ownId })
@@ -152,7 +152,7 @@ function createHandOver({ read, append, clock, nodeId: ownId = '' }: CatalogCont
           .where('nodeId', '=', row.nodeId)
           .where('endedAt', 'is', null)
           .executeTakeFirst();
-        return numUpdatedRows === 1n;
+        return numUpdatedRows === 1n ? fromRow(row) : undefined;
       });
     },
 
@@ -194,11 +194,14 @@ const FIRST = { createdAt: -1, id: '' };
 /** The most jobs that one transaction removes; the next one continues. */
 const PRUNED_MAX = 1000;
 
+interface PruneOptions extends Pick<CatalogContext, 'clock'> {
+  readonly keptMax: number;
+  readonly resumed: readonly string[];
+  readonly ownId: string;
+}
+
 /** Keeps unfinished jobs of this process, and jobs that wait for a process to continue them. */
-async function prune(
-  sql: Sql,
-  { clock, keptMax, ownId }: Pick<CatalogContext, 'clock'> & { readonly keptMax: number; readonly ownId: string },
-): Promise<void> {
+async function prune(sql: Sql, { clock, keptMax, resumed, ownId }: PruneOptions): Promise<void> {
   const oldest = await sql
     .selectFrom('jobs')
     .leftJoin('nodes', 'nodes.id', 'jobs.nodeId')
@@ -206,8 +209,13 @@ async function prune(
     .where((where) =>
       where.or([
         where('jobs.endedAt', 'is not', null),
-        where.and([where('nodes.id', 'is', null), where('jobs.nodeId', 'not in', ['', ownId])]),
-        where('nodes.aliveUntil', '<=', clock.value),
+        where.and([
+          resumed.length === 0 ? where.lit(true) : where('jobs.kind', 'not in', resumed),
+          where.or([
+            where.and([where('nodes.id', 'is', null), where('jobs.nodeId', 'not in', ['', ownId])]),
+            where('nodes.aliveUntil', '<=', clock.value),
+          ]),
+        ]),
       ]),
     )
     .orderBy('jobs.createdAt', 'desc')
