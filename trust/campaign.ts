@@ -27,7 +27,7 @@ export interface Trust {
   readonly scanner: LeakScanner;
   /** After this time the campaign is killed, and its results are lost. */
   readonly minutesMax: number;
-  /** The full size, or that of the short form. */
+  /** The full size, or the size for the short form. */
   size(full: number, short: number): number;
   /** The server as users start it, in a separate folder that is removed at the end of the campaign. */
   startServer(

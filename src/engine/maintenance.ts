@@ -84,7 +84,7 @@ async function readHistory({ tables, readers, storages }: EngineParts, location:
     versions: versions.map(({ version, timestamp }): VersionAge => {
       return { version, committedAtMilliseconds: Math.floor(timestamp / 1000) };
     }),
-    /** No tag and no reader needs a version before this one. */
+    /** No tag or reader needs a version before this one. */
     keptFromVersion: Math.min(...pins, readers.oldestVersion(location) ?? Infinity, Infinity),
     /** The size of all files of the table. */
     diskBytes: await storage.measureTable(location),

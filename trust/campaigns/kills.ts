@@ -11,7 +11,7 @@ import type { Tally, Writer } from './kill-writers.ts';
 const KILLS_PER_ROUND = 25;
 /** The share of the time for killing; the rest is for the final comparison. */
 const TIME_SHARE = 0.85;
-/** Longest wait for the writes that belong to a kill. */
+/** Longest wait for the number of writes that belong to a kill. */
 const WRITES_WAIT_MILLISECONDS = 5000;
 
 /** Kills the worker repeatedly under writers of all kinds, then compares the tables with the replies. */

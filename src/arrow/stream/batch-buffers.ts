@@ -10,7 +10,7 @@ import type { BatchHeader } from '../format/message-header.ts';
  * that take no space, or by many views of one text.
  */
 export class DecodedBudget {
-  /** Of the stream so far, the current message included. */
+  /** For the stream so far, including the current message. */
   receivedBytes = 0;
   readonly #limits: ArrowLimits;
   #decodedBytes = 0;

@@ -16,7 +16,7 @@ export interface PreparedCommit<Outcome> {
   readonly addedRows?: number | undefined;
   /** Identifies its commit uniquely, if the transaction id is known before the commit. */
   readonly transactionId?: string;
-  /** The outcome, when it is known before the commit. */
+  /** The outcome, if it is known before the commit. */
   readonly expected?: Outcome | undefined;
   /** Rows that the commit must store; fewer mean that a batch was malformed. */
   readonly storedRows?: number;
