@@ -1,38 +1,16 @@
-import type { Catalog, JobRecord, JobSubject, JobSummary } from '../catalog/catalog.ts';
+import type { Catalog, JobRecord, JobSummary } from '../catalog/catalog.ts';
 import { GivenUp, NotOwner, ServiceError } from '../errors/service-error.ts';
 import { formatPath } from '../model/identifier.ts';
 import type { JobLimits } from '../model/limits.ts';
 import type { Telemetry } from '../telemetry/telemetry.ts';
 import { Attempt } from './attempt.ts';
+import { newEntry } from './entry.ts';
+import type { EnterPhase, Entry, JobResult, NewJob, OwnJob, Work } from './entry.ts';
+import { Cancelled, Interrupted, shuttingDown, toFailure, unavailable } from './job-refusals.ts';
 import { SharedJobs } from './shared-jobs.ts';
 
 export type { JobRecord as Job, JobSummary } from '../catalog/catalog.ts';
-
-export interface NewJob extends JobSubject {
-  /** Its work consists of repeatable steps, so it continues after a restart, or on another node. */
-  readonly isResumable?: true;
-  /** The server starts work of this name on the table again by itself, also as a new job. */
-  readonly repeatedAs?: string;
-  /** The server started it by itself. */
-  readonly isAutomatic?: true;
-  /** Two jobs with the same key never run at the same time. */
-  readonly exclusiveKey: string;
-  /** A repeated request joins the unfinished job with the same value. */
-  readonly sameAs: string;
-}
-
-/** A job of this process. */
-interface OwnJob extends JobRecord {
-  readonly subject: NewJob;
-}
-
-export type JobResult = Readonly<Record<string, unknown>>;
-
-/**
- * Reports the current phase. Throws if the job was cancelled, or another node owns the table by now: a running phase
- * cannot be interrupted.
- */
-export type EnterPhase = (phase: string) => Promise<void> | void;
+export type { EnterPhase, JobResult, NewJob } from './entry.ts';
 
 export interface StartedJob<Result extends JobResult> {
   readonly id: string;
@@ -49,8 +27,6 @@ interface SharedParts {
   readonly owns?: (tableId: string) => Promise<boolean>;
 }
 
-type Work = (enter: EnterPhase) => Promise<JobResult>;
-
 /** The work of a job that another process began; `undefined` if its subject no longer exists. */
 export type ResumeJob = (job: JobRecord) => Promise<{ readonly subject: NewJob; readonly work: Work } | undefined>;
 
@@ -63,20 +39,6 @@ export interface JobsSettings {
   readonly hasTable: (tableId: string) => Promise<boolean>;
   /** Where jobs are stored; absent in tests that need no store. */
   readonly shared?: SharedParts | undefined;
-}
-
-interface Entry {
-  job: OwnJob;
-  readonly work: Work;
-  readonly outcome: Promise<JobResult>;
-  readonly settle: { readonly resolve: (result: JobResult) => void; readonly reject: (error: unknown) => void };
-  /** Absent for work that the server never repeats. */
-  readonly attempt: Attempt | undefined;
-  /** Nothing but a request has started it. */
-  readonly isRequested: boolean;
-  timer: NodeJS.Timeout | undefined;
-  /** The process is shutting down: a resumable job stops before its next phase, and continues elsewhere. */
-  isInterrupted: boolean;
 }
 
 const RESUME_MILLISECONDS = 5000;
@@ -436,40 +398,4 @@ export class Jobs {
     const forgotten = ended.slice(0, Math.max(0, ended.length - this.#settings.limits.keptMax));
     for (const [id] of forgotten) this.#entries.delete(id);
   }
-}
-
-/** The process is shutting down; the job itself has not failed. */
-class Interrupted extends ServiceError {
-  constructor() {
-    super('ServiceUnavailable', 'The server is shutting down; the job continues after the next start.');
-  }
-}
-
-class Cancelled extends ServiceError {
-  constructor() {
-    super('InvalidInput', 'The job was cancelled.');
-  }
-}
-
-function newEntry(job: OwnJob, work: Work, parts: Pick<Entry, 'isRequested' | 'attempt'>): Entry {
-  let settle: Entry['settle'] = { resolve: () => {}, reject: () => {} };
-  const outcome = new Promise<JobResult>((resolve, reject) => {
-    settle = { resolve, reject };
-  });
-  // The caller may have stopped waiting; the job keeps the failure.
-  outcome.catch(() => {});
-  return { ...parts, job, work, outcome, settle, timer: undefined, isInterrupted: false };
-}
-
-function toFailure(phase: string, error: unknown): NonNullable<JobRecord['failure']> {
-  if (!(error instanceof ServiceError)) return { phase, message: 'The job failed.', isRetryable: false };
-  return { phase, message: error.detail, isRetryable: error.traits.retryable };
-}
-
-function shuttingDown(): ServiceError {
-  return unavailable('The server is shutting down.', 1);
-}
-
-function unavailable(detail: string, retryAfterSeconds: number): ServiceError {
-  return new ServiceError('ServiceUnavailable', detail, { retryAfterSeconds });
 }
