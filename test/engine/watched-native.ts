@@ -100,6 +100,31 @@ export function measureBatches(): { readonly native: NativeEngine; bytesMax: num
   return measured;
 }
 
+/** Sees the size of the batches of each query that is run. */
+export function watchReads(onRead: (batchRows: number) => void): NativeEngine {
+  const native = loadNative();
+  const watch = <Watched extends Pick<NativeQuery, 'execute'>>(query: Watched): Watched => {
+    const execute: NativeQuery['execute'] = async (batchRows, timeout) => {
+      onRead(batchRows ?? 0);
+      return query.execute(batchRows, timeout);
+    };
+    return replaceMethods(query, { execute });
+  };
+  const connect: NativeEngine['Connection']['new'] = async (uri, options) => {
+    const connection = await native.Connection.new(uri, options);
+    const openTable: NativeConnection['openTable'] = async (...args) => {
+      const table = await connection.openTable(...args);
+      const query: NativeTable['query'] = () => {
+        const built = table.query();
+        return replaceMethods(watch(built), { nearestTo: (vector: Float32Array) => watch(built.nearestTo(vector)) });
+      };
+      return replaceMethods(table, { query });
+    };
+    return replaceMethods(connection, { openTable });
+  };
+  return { ...native, Connection: { new: connect } };
+}
+
 /** Keeps how many columns each query names. */
 export function countNames(): { readonly native: NativeEngine; readonly counts: number[] } {
   const native = loadNative();

@@ -47,14 +47,14 @@ const HELD_ROW_BYTES = 100;
 /** A hybrid search keeps both lists of row ids, the rows that it reads, and those that it returns. */
 const FUSED_FACTOR = 2.5;
 /** `LANCE_DEFAULT_IO_BUFFER_SIZE` as set when the engine is loaded. */
-const READ_AHEAD_BYTES = 32 * MiB;
+export const READ_AHEAD_BYTES = 32 * MiB;
 /** A list of 100,000 numbers, 690,000 characters, takes 113 MB. */
 const BYTES_PER_FILTER_CHARACTER = 170;
 const BYTES_PER_LISTED_ID = 1130;
 /** Rows that a filter processes at once. */
-const FILTER_ROWS = 8192;
+export const FILTER_ROWS = 8192;
 /** Texts are stored at a third to a half of their size. */
-const DECODED_FACTOR = 3;
+export const DECODED_FACTOR = 3;
 
 /** Cheap, because most queries are small: a few comparisons. If widths are unknown, statistics must be read. */
 export function mayBeLarge(plan: QueryPlan): boolean {
@@ -198,7 +198,7 @@ function readTypes({ projection, orderBy = [] }: Query, schema: Schema): readonl
 /** Of columns that the engine adds. */
 const ROW_NUMBER: DataType = { kind: 'int', bits: 64, signed: false };
 
-function fixedBytes(type: DataType): number | undefined {
+export function fixedBytes(type: DataType): number | undefined {
   switch (type.kind) {
     case 'null':
     case 'bool':

@@ -1,10 +1,15 @@
+import { countResultRows } from '../../arrow/results/result-file.ts';
+import type { Schema } from '../../model/schema.ts';
 import { engineCall } from '../native/engine-errors.ts';
 import type { GuardedSql } from '../../model/query.ts';
 import type { NativeQuery, NativeTable } from '../native/native.ts';
 import type { EngineParts } from '../parts.ts';
 import type { OpenTable } from '../tables/table-handle.ts';
+import { filterBatchBytes, filterBatchRows, filterReadBytes, measureFilter } from '../workarounds/wide-filters.ts';
+import type { FilterSize } from '../workarounds/wide-filters.ts';
 import type { QueryPlan } from './native-query.ts';
 import {
+  FILTER_ROWS,
   estimateFilter,
   estimateMemory,
   fixedRowBytes,
@@ -40,37 +45,92 @@ export async function reserveMemory(
   plan: QueryPlan,
   { lease, ownBatchRows = 0 }: Reservation,
 ): Promise<number> {
+  const filter = await measureFilter({ native: table, schema: plan.schema, readSize }, plan.query.filter);
+  const batchRows = await reserveResult({ limits, memory }, table, plan, { lease, ownBatchRows, filter });
+  return Math.min(batchRows, filterBatchRows(filter));
+}
+
+/** No query is refused for its filter: an index may answer it. */
+async function reserveResult(
+  { limits, memory }: Pick<EngineParts, 'limits' | 'memory'>,
+  table: NativeTable,
+  plan: QueryPlan,
+  { lease, ownBatchRows, filter }: Required<Reservation> & { readonly filter: FilterSize },
+): Promise<number> {
+  const { memoryPerRequestBytesMax } = memory.limits;
+  const filterRows = filterBatchRows(filter);
+  const reserve = async (estimated: number, heldBytes: number): Promise<void> => {
+    const filterBytes = filterBatchBytes(filter, Math.max(filterRows, ownBatchRows));
+    const bytes = Math.min(estimated + filterBytes, memoryPerRequestBytesMax);
+    if (bytes >= UNCOUNTED_BYTES) await lease.reserve(bytes, heldBytes);
+  };
   const isLarge = mayBeLarge(plan);
   // A search also reads in batches of this size: small ones make it ten times slower.
   const fewRows = plan.vectorColumn === undefined && plan.search === undefined ? ROWS_UNKNOWN : ROWS_MAX;
-  if (!isLarge && hasFewRows(plan)) return fewRows;
   const fixed = fixedRowBytes(plan.query, plan.schema);
-  if (!isLarge && fixed !== undefined) return rowsIn(limits.resultBatchBytes, fixed);
+  if (!isLarge && (hasFewRows(plan) || fixed !== undefined)) {
+    await reserve(filterReadBytes(filter), 0);
+    return hasFewRows(plan) || fixed === undefined ? fewRows : rowsIn(limits.resultBatchBytes, fixed);
+  }
 
   const size = await readSize(table);
-  const batchRows = hasFewRows(plan) ? fewRows : chooseBatchRows(plan, size, limits.resultBatchBytes);
+  const chosen = hasFewRows(plan) ? fewRows : chooseBatchRows(plan, size, limits.resultBatchBytes);
+  const batchRows = Math.min(chosen, filterRows);
   const estimate = estimateMemory(plan, size, batchRows);
-  const { memoryPerRequestBytesMax } = memory.limits;
   if (estimate.bytes > memoryPerRequestBytesMax) throw tooMuchMemory(plan, estimate, memoryPerRequestBytesMax);
   const counted = estimateMemory(plan, size, Math.max(batchRows, ownBatchRows));
-  const bytes = Math.min(counted.bytes, memoryPerRequestBytesMax);
-  if (bytes >= UNCOUNTED_BYTES) await lease.reserve(bytes, counted.heldRows * counted.rowBytes);
+  await reserve(counted.bytes, counted.heldRows * counted.rowBytes);
   const indexed = indexedRowBytes(plan);
   return indexed === undefined ? batchRows : Math.max(batchRows, rowsIn(limits.resultBatchBytes, indexed));
 }
 
-/** For a count, which holds no rows. */
-export async function reserveForFilter(
-  { memory }: Pick<EngineParts, 'memory'>,
+/** Counts the rows that match. */
+export async function countMatches(
+  parts: Pick<EngineParts, 'memory'>,
   table: OpenTable,
   filter: GuardedSql,
   lease: ReadLease,
+): Promise<number> {
+  const schema = await table.schema();
+  const size = await measureFilter({ native: table.native, schema, readSize }, filter);
+  await reserveForFilter(parts, { table, schema, filter, size }, lease);
+  const batchRows = filterBatchRows(size);
+  // The engine counts in batches of a fixed size.
+  if (batchRows >= FILTER_ROWS) return engineCall(async () => table.native.countRows(filter));
+  const query = table.native.query();
+  query.onlyIf(filter);
+  query.selectColumns(['_rowid']);
+  query.withRowId();
+  return countBatches(query, batchRows);
+}
+
+interface CountedFilter {
+  readonly table: OpenTable;
+  readonly schema: Schema;
+  readonly filter: GuardedSql;
+  readonly size: FilterSize;
+}
+
+async function reserveForFilter(
+  { memory }: Pick<EngineParts, 'memory'>,
+  { table, schema, filter, size }: CountedFilter,
+  lease: ReadLease,
 ): Promise<void> {
-  if (!isLongFilter(filter)) return;
-  const bytes = estimateFilter(filter, await table.schema(), await readSize(table.native));
   const { memoryPerRequestBytesMax } = memory.limits;
-  if (bytes > memoryPerRequestBytesMax) throw tooLongFilter(bytes, memoryPerRequestBytesMax);
+  const long = isLongFilter(filter) ? estimateFilter(filter, schema, await readSize(table.native)) : 0;
+  if (long > memoryPerRequestBytesMax) throw tooLongFilter(long, memoryPerRequestBytesMax);
+  const filterBytes = filterReadBytes(size) + filterBatchBytes(size);
+  const bytes = Math.min(long + filterBytes, memoryPerRequestBytesMax);
   if (bytes >= UNCOUNTED_BYTES) await lease.reserve(bytes, 0);
+}
+
+async function countBatches(query: NativeQuery, batchRows: number): Promise<number> {
+  return engineCall(async () => {
+    const batches = await query.execute(batchRows, null);
+    let rows = 0;
+    for (let file = await batches.next(); file !== null; file = await batches.next()) rows += countResultRows(file);
+    return rows;
+  });
 }
 
 /** Below this, reserving would only make small queries wait for large ones. */

@@ -10,7 +10,7 @@ import { explainQuery } from '../plans/query-plans.ts';
 import { explainMissing, readAtVersion, readTable } from '../versions/reads.ts';
 import { useExactNames } from '../workarounds/exact-names.ts';
 import { beginRun, leaseFiles, runOnce, waitFor } from './query-run.ts';
-import { reserveForFilter } from './result-batches.ts';
+import { countMatches } from './result-batches.ts';
 import { startQuery } from './run-query.ts';
 
 /** Reads rows. */
@@ -38,8 +38,7 @@ export function createRowsEngine(parts: EngineParts) {
         const { value: rows, version } = await readAtVersion(tables, state, async (table) => {
           if (predicate === undefined) return engineCall(async () => table.native.countRows(null));
           const exact = useExactNames(await table.schema(), predicate);
-          await reserveForFilter(parts, table, exact, lease);
-          return engineCall(async () => table.native.countRows(exact));
+          return countMatches(parts, table, exact, lease);
         });
         return { rows, version };
       });
