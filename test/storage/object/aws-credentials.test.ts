@@ -6,6 +6,7 @@ import type { AddressInfo } from 'node:net';
 import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
+import { eventually } from '../../support/eventually.ts';
 import { refusal } from '../../support/refusal.ts';
 import { S3Emulator } from '../../support/s3/s3-emulator.ts';
 import { makeFolder } from '../../support/temporary-folder.ts';
@@ -68,6 +69,27 @@ test('credentials of a container are fetched once, with its token, while they la
     requests.map(({ headers }) => headers.authorization),
     ['container'],
   );
+});
+
+test('credentials that cannot be renewed are used until they expire', async (t) => {
+  const { id, secret, requireAccess } = await openScene(t);
+  let replies = 0;
+  const { url, requests } = await serve(t, () => {
+    replies += 1;
+    const Expiration = new Date(Date.now() + 240_000).toISOString();
+    return replies === 1 ? JSON.stringify({ AccessKeyId: id, SecretAccessKey: secret, Token: 's', Expiration }) : '{}';
+  });
+  await requireAccess({ AWS_CONTAINER_CREDENTIALS_FULL_URI: url });
+  await eventually(async () => requests.length === 2);
+});
+
+test('credentials that have expired, or are about to, are not used', async (t) => {
+  const { id, secret, requireAccess } = await openScene(t);
+  const Expiration = new Date(Date.now() + 1000).toISOString();
+  const reply = JSON.stringify({ AccessKeyId: id, SecretAccessKey: secret, Token: 's', Expiration });
+  const { url, requests } = await serve(t, () => (requests.length === 1 ? reply : '{}'));
+  const access = requireAccess({ AWS_CONTAINER_CREDENTIALS_FULL_URI: url });
+  await assert.rejects(access, refusal('ServiceUnavailable', /cannot get its credentials/));
 });
 
 test('a web identity is exchanged for credentials', async (t) => {

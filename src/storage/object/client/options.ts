@@ -49,29 +49,45 @@ function toLowerCaseNames(source: StoreOptions['environment']): ReadonlyMap<stri
   return found;
 }
 
-/** Caches something that expires, and fetches it again shortly before. Concurrent callers share a fetch. */
+/**
+ * Caches something that expires, and fetches it again shortly before. Concurrent callers share a fetch, and wait for it
+ * only if the present value is about to expire.
+ */
 export function keepFresh<Value extends { readonly expiresAtMilliseconds?: number }>(
   fetchNew: () => Promise<Value>,
 ): () => Promise<Value> {
   let current: Value | undefined;
   let fetching: Promise<Value> | undefined;
+  let failedAt = Number.NEGATIVE_INFINITY;
   const renew = async (): Promise<Value> => {
     try {
       current = await fetchNew();
       return current;
+    } catch (error) {
+      failedAt = performance.now();
+      throw error;
     } finally {
       fetching = undefined;
     }
   };
   return async () => {
-    const expiresAt = current?.expiresAtMilliseconds ?? Infinity;
-    if (current !== undefined && Date.now() < expiresAt - EARLY_MILLISECONDS) return current;
-    fetching ??= renew();
-    return fetching;
+    const leftMilliseconds = (current?.expiresAtMilliseconds ?? Infinity) - Date.now();
+    if (current === undefined || !(leftMilliseconds > URGENT_MILLISECONDS)) {
+      fetching ??= renew();
+      return fetching;
+    }
+    const isRested = performance.now() - failedAt > RETRY_MILLISECONDS;
+    if (leftMilliseconds < EARLY_MILLISECONDS && isRested && fetching === undefined) {
+      fetching = renew();
+      fetching.catch(() => {});
+    }
+    return current;
   };
 }
 
 const EARLY_MILLISECONDS = 5 * 60_000;
+const URGENT_MILLISECONDS = 30_000;
+const RETRY_MILLISECONDS = 10_000;
 
 /** Reads a credential that a platform stores in a file. */
 export function readTextFile(path: string): string {
