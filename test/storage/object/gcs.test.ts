@@ -1,7 +1,9 @@
 import assert from 'node:assert/strict';
 import { createVerify, generateKeyPairSync } from 'node:crypto';
+import { writeFile } from 'node:fs/promises';
 import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
+import { join } from 'node:path';
 import { test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { parseAddress } from '../../../src/storage/object/address.ts';
@@ -9,6 +11,7 @@ import { ObjectStores } from '../../../src/storage/object/object-stores.ts';
 import type { ObjectStore } from '../../../src/storage/object/object-store.ts';
 import { refusal } from '../../support/refusal.ts';
 import { S3Emulator } from '../../support/s3/s3-emulator.ts';
+import { makeFolder } from '../../support/temporary-folder.ts';
 import { checkConditionalRemoval, checkObjects, checkTables } from './store-checks.ts';
 import { toObjectSettings } from './test-stores.ts';
 
@@ -53,6 +56,26 @@ test('a service account signs for a token, which serves many requests', async (t
   await Promise.all([store.put('one', Buffer.from('1')), store.put('two', Buffer.from('2'))]);
   assert.equal((await store.get('one'))?.toString(), '1');
   assert.deepEqual([counts.good, counts.bad], [1, 0]);
+});
+
+test('a service account that cannot be read is refused without its contents', async (t) => {
+  const file = join(await makeFolder(t), 'account.json');
+  await writeFile(file, '{"private_key": "-----BEGIN PRIVATE KEY-----secret\n"}');
+  for (const options of [
+    { google_service_account_key: '{"private_key": SECRET}' },
+    { google_service_account_key: 'null' },
+    { google_service_account: file },
+    { google_service_account: `${file}.absent` },
+  ]) {
+    assert.throws(
+      () => open(options),
+      (error: Error) => {
+        refusal('Unsupported', /^The Google service account /)(error);
+        assert.doesNotMatch(`${error.message} ${String(error.cause)}`, /secret/i);
+        return true;
+      },
+    );
+  }
 });
 
 test('a token of the options is sent as it is, and a wrong one refused', async (t) => {

@@ -1,4 +1,5 @@
 import { createSign } from 'node:crypto';
+import { storeMisconfigured } from '../object-store.ts';
 import type { ObjectStore } from '../object-store.ts';
 import { BucketStore } from './bucket-store.ts';
 import type { Dialect } from './bucket-store.ts';
@@ -55,9 +56,21 @@ function findAccount(options: OptionReader): ServiceAccount | undefined {
   const file =
     options.find('google_service_account', 'service_account', 'google_service_account_path', 'service_account_path') ??
     options.find('google_application_credentials', 'application_credentials');
-  const text = key ?? (file === undefined ? undefined : readTextFile(file));
-  // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- Google's own file; what is missing is refused on use.
-  return text === undefined ? undefined : (JSON.parse(text) as ServiceAccount);
+  return key === undefined && file === undefined ? undefined : readAccount(key, file);
+}
+
+function readAccount(key: string | undefined, file = ''): ServiceAccount {
+  let account: unknown;
+  try {
+    account = JSON.parse(key ?? readTextFile(file));
+  } catch {
+    // What went wrong quotes the text, which has a private key.
+  }
+  if (typeof account === 'object' && account !== null) return account;
+  throw storeMisconfigured(
+    'The Google service account cannot be read, or is not a JSON object.',
+    'Give its key file in the storage option google_service_account, or the contents in google_service_account_key.',
+  );
 }
 
 function findTokens(options: OptionReader, account: ServiceAccount | undefined): () => Promise<Token> {
