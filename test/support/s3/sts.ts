@@ -20,6 +20,8 @@ export class SecurityTokens {
   readonly sessions: Session[] = [];
   /** When set, the only role that can be assumed. */
   role: string | undefined;
+  /** However long the life that is asked for; below 0, sessions have expired. */
+  lifeSecondsMax = Infinity;
 
   answer(request: IncomingMessage, body: Buffer, owner: Credentials): S3Reply {
     const fault = findSignatureFault(request, body, owner, 'sts');
@@ -43,7 +45,7 @@ export class SecurityTokens {
       policy,
       role: role ?? null,
       name: name ?? null,
-      expiresAt: new Date(Date.now() + seconds * 1000),
+      expiresAt: new Date(Date.now() + Math.min(seconds, this.lifeSecondsMax) * 1000),
     };
     this.sessions.push(session);
     return xml(200, toResult(session));

@@ -31,11 +31,9 @@ export function createAssumeRole({ endpoint, region, credentials }: StsConnectio
   return async (session: RoleSession): Promise<SessionCredentials> => {
     const reply = await send(http, endpoint, session);
     if (reply.status !== 200) throw toRefusal(reply);
-    try {
-      return readCredentials(reply.body.toString('utf8'));
-    } catch (cause) {
-      throw stsRefused(cause);
-    }
+    const received = readReply(reply);
+    if (received.expiresAtMilliseconds <= Date.now()) throw stsExpired();
+    return received;
   };
 }
 
@@ -57,6 +55,14 @@ async function send(http: StoreHttp, endpoint: string, session: RoleSession): Pr
     return await http.send({ method: 'POST', url: `${endpoint}/`, headers, body }, ANSWERED);
   } catch (error) {
     throw stsUnavailable(error);
+  }
+}
+
+function readReply({ body }: StoreReply): SessionCredentials {
+  try {
+    return readCredentials(body.toString('utf8'));
+  } catch (cause) {
+    throw stsRefused(cause);
   }
 }
 
@@ -94,6 +100,12 @@ function stsUnavailable(cause: unknown): ServiceError {
       retryAfterSeconds: 5,
     },
   );
+}
+
+function stsExpired(): ServiceError {
+  return new ServiceError('Internal', 'Storage credentials cannot be issued: those of the STS service have expired.', {
+    hint: 'Compare the clocks of this server and of the STS service.',
+  });
 }
 
 function stsRefused(cause: unknown): ServiceError {

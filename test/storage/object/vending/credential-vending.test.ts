@@ -162,6 +162,15 @@ suite('credentials are refused', () => {
     await assert.rejects(vend({ role: ROLE, endpoint: `${emulator.url}/bucket` }), refusal('Internal'));
   });
 
+  test('that have expired already', async (t) => {
+    const emulator = await S3Emulator.start(t);
+    emulator.tokens.lifeSecondsMax = -1;
+    await assert.rejects(
+      new CredentialVending(toSettings(emulator)).vend(REQUEST),
+      refusal('Internal', /^Storage credentials cannot be issued: those of the STS service have expired\. .*clock/),
+    );
+  });
+
   test('tries STS again after a fault', async (t) => {
     const emulator = await S3Emulator.start(t);
     emulator.faults.add('error-before', { method: 'POST' }, 1);
