@@ -83,7 +83,7 @@ async function copyFile(file: CloneFile, to: CloneFolder, path: string): Promise
 
 async function isDeleted(file: CloneFile): Promise<boolean> {
   try {
-    return file.bytes > 0 && (await file.readPart(0, 1)).length === 0;
+    return (await file.readPart(0, 1)).length === 0 && file.bytes > 0;
   } catch (error) {
     return isMissing(error);
   }

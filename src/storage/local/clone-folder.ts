@@ -4,7 +4,7 @@ import { dirname, join } from 'node:path';
 import type { CloneFile, CloneFolder } from '../clone/clone-folder.ts';
 import { PART_BYTES, passParts } from '../clone/parts.ts';
 import { isMissing } from '../sync/file-sync.ts';
-import { listFolder } from '../sync/folder-tree.ts';
+import { isUnfinished, listFolder } from '../sync/folder-tree.ts';
 
 /** A table in a local folder. */
 export function createLocalCloneFolder(folder: string): CloneFolder {
@@ -35,13 +35,13 @@ export function createLocalCloneFolder(folder: string): CloneFolder {
   };
 }
 
-/** Skips links, which may lead out of the table, and files that a cleanup deletes meanwhile. */
+/** Skips links, which may lead out of the table, unfinished files, and files that a cleanup deletes meanwhile. */
 async function* listFiles(folder: string, path: string): AsyncGenerator<CloneFile> {
   for (const entry of await listFolder(join(folder, path))) {
     const inside = `${path}/${entry.name}`;
     const file = join(folder, inside);
     if (entry.isDirectory()) yield* listFiles(folder, inside);
-    if (!entry.isFile()) continue;
+    if (!entry.isFile() || isUnfinished(entry.name)) continue;
     const bytes = await findSize(file);
     if (bytes === undefined) continue;
     yield { path: inside, bytes, at: { kind: 'local', file }, readPart: async (...range) => readPart(file, ...range) };

@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
-import { readdir, rm } from 'node:fs/promises';
-import { join } from 'node:path';
+import { readdir, rm, writeFile } from 'node:fs/promises';
+import { basename, join } from 'node:path';
 import { suite, test } from 'node:test';
 import type { TestContext } from 'node:test';
 import { Field, Int32, LargeBinary, Schema, Struct, Table, Utf8, tableToIPC, vectorFromArray } from 'apache-arrow';
@@ -67,6 +67,17 @@ suite('a clone', () => {
     assert.equal(copied.filter((path) => path.endsWith('.blob')).length, 1);
     const cloned = await (await connectApart(t, root)).openTable('clone', [], {});
     assert.equal(await cloned.countRows(), 1);
+  });
+
+  test('has no files that a writer has not finished', async (t) => {
+    const { root, folder, clone } = await openScene(t);
+    await writeFile(join(folder, 'data/.tmpL4LGUa'), '');
+    await clone(2, createLocalCloneFolder(folder));
+    const names = (await listFiles(join(root, 'clone.lance'))).map((path) => basename(path));
+    assert.deepEqual(
+      names.filter((name) => name.startsWith('.tmp')),
+      [],
+    );
   });
 
   for (const [title, ending] of [
