@@ -4,12 +4,15 @@ import { formatByteLimit } from '../../model/value-text.ts';
 
 /** Real documents have 1 to 20 KB. */
 const DOCUMENT_BYTES_MAX = 256 * 1024;
+/** Real sets have 1 to 20. Reading many costs time. */
+const KEYS_MAX = 500;
 
 /** Fetches an issuer's keys, by discovery unless the settings give the address. Errors are for the log. */
 export async function fetchKeySet(issuer: IssuerSettings, signal: AbortSignal): Promise<readonly unknown[]> {
   const address = issuer.keySetUrl ?? (await discoverKeySet(issuer.issuer, signal));
   const { keys } = await fetchDocument(address, signal);
   if (!Array.isArray(keys)) throw new Error('The key set has no list of keys.');
+  if (keys.length > KEYS_MAX) throw new Error(`The key set has more than ${KEYS_MAX} keys.`);
   return keys;
 }
 

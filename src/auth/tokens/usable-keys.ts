@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { createLocalJWKSet, errors } from 'jose';
 import type { JWK } from 'jose';
 
@@ -20,6 +21,8 @@ export async function selectUsableKeys(keys: readonly unknown[], algorithms: rea
   const broken: string[] = [];
   const faults: string[] = [];
   for (const [index, key] of keys.entries()) {
+    // Reading a key occupies the event loop.
+    await setImmediate();
     const fault = await findFault(key, algorithms);
     if (fault === undefined) {
       // oxlint-disable-next-line typescript/no-unsafe-type-assertion -- The library has read it as a key.
@@ -47,14 +50,22 @@ async function findFault(key: unknown, algorithms: readonly string[]): Promise<K
     return { reason: 'is not a JSON object', isBroken: true };
   }
   let fault: KeyFault = { reason: `is for none of the algorithms ${algorithms.join(', ')}`, isBroken: false };
-  for (const alg of algorithms) {
-    try {
-      await createLocalJWKSet({ keys: [key] })({ alg });
-      return undefined;
-    } catch (error) {
-      if (error instanceof errors.JWKSNoMatchingKey) continue;
-      fault = { reason: `cannot be read (${error instanceof Error ? error.message : String(error)})`, isBroken: true };
+  try {
+    const match = createLocalJWKSet({ keys: [key] });
+    for (const alg of algorithms) {
+      try {
+        await match({ alg });
+        return undefined;
+      } catch (error) {
+        if (!(error instanceof errors.JWKSNoMatchingKey)) fault = toFault(error);
+      }
     }
+    return fault;
+  } catch (error) {
+    return toFault(error);
   }
-  return fault;
+}
+
+function toFault(error: unknown): KeyFault {
+  return { reason: `cannot be read (${error instanceof Error ? error.message : String(error)})`, isBroken: true };
 }

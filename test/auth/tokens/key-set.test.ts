@@ -264,6 +264,8 @@ suite('a provider that misbehaves', () => {
 
   test('by a key set that is none has no keys', async () => {
     assert.equal(await causeOf(withKeySet({})), 'The key set has no list of keys.');
+    const many = Array.from({ length: 80_000 }, () => ({}));
+    assert.equal(await causeOf(withKeySet({ keys: many })), 'The key set has more than 500 keys.');
   });
 
   test('by a key set in which no key can be used has no keys, and the cause says why', async () => {
