@@ -84,7 +84,7 @@ function writeGroups(queues) {
   }
   const separate = queues.filter(({ variables }) => Object.keys(variables).length > 0);
   const groups = separate.map(({ name, variables }) => ({ name, queues: [name], variables }));
-  // A process without files of its own left helps with the others.
+  // A process that has finished its queue takes files from the others.
   for (let index = 1; index <= BROWSERS; index += 1)
     groups.push({ name: `browser-${index}`, queues: ['browser', 'rest'], variables: {} });
   for (let index = 1; index <= CONCURRENCY; index += 1)

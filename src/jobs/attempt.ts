@@ -34,7 +34,7 @@ export class Attempt {
     if (this.#before >= attemptsMax) throw new GivenUp(this.#before);
   }
 
-  /** The process shuts down, or leaves the work to another one: that is no failure of the work. */
+  /** Uncounts the attempt: the process shuts down, or leaves the work to another one, so the work has not failed. */
   async takeBack(): Promise<void> {
     await this.#change(async () => {
       if (this.#isCounted) await this.#settings.store.takeBack(this.#work, this.#before);
@@ -42,12 +42,12 @@ export class Attempt {
     });
   }
 
-  /** Whatever its outcome is, the process has survived it. */
+  /** Clears the count, whatever the outcome: the process has survived the work. */
   async end(): Promise<void> {
     await this.#change(async () => this.#settings.store.clear(this.#work));
   }
 
-  /** A catalog that is away does not fail the work. */
+  /** An unreachable catalog does not fail the work. */
   async #change(change: () => Promise<void>): Promise<void> {
     this.#last = this.#last.then(change).catch((cause: unknown) => {
       this.#settings.telemetry.emit({ kind: 'background-failed', task: 'counting the attempts of a job', cause });

@@ -21,7 +21,7 @@ export function createAttemptStore({ read, append }: CatalogContext) {
       return row?.begun ?? 0;
     },
 
-    /** Counts one more, after so many. */
+    /** Counts one more attempt after `before` earlier ones. */
     async begin({ tableId, work }: RepeatedWork, before: number): Promise<void> {
       const begun = before + 1;
       await append(async (sql) =>
@@ -33,7 +33,7 @@ export function createAttemptStore({ read, append }: CatalogContext) {
       );
     },
 
-    /** One that began after so many does not count. Those that began elsewhere meanwhile do. */
+    /** Uncounts the attempt that `begin` counted with the same `before`, unless another one was counted since. */
     async takeBack({ tableId, work }: RepeatedWork, before: number): Promise<void> {
       await append(async (sql) =>
         sql

@@ -9,19 +9,19 @@ import { requireKept } from './removals.ts';
 
 type Work<Value> = (table: OpenTable) => Promise<Value>;
 
-/** As `OpenTables.use`, for work that changes nothing: it may run twice. */
+/** Like `OpenTables.use`, for work that changes nothing and may run twice. */
 export async function readTable<Value>(tables: OpenTables, ref: TableRef, work: Work<Value>): Promise<Value> {
   return readStates(tables, [ref], async () => tables.use(ref, work));
 }
 
-/** As `OpenTables.useAtVersion`. */
+/** Like `OpenTables.useAtVersion`, for such work. */
 export async function readAtVersion<Value>(tables: OpenTables, ref: TableRef, work: Work<Value>) {
   return readStates(tables, [ref], async () => tables.useAtVersion(ref, work));
 }
 
 /**
- * Versions and branches can be deleted while they are read. Refuses the read then, as if it had come later; where nothing
- * explains the missing files, they were those of an earlier state, and the read runs again.
+ * Versions and branches can be deleted while they are read. If files are missing because of that, refuses the read as if
+ * it had come after the deletion. Otherwise the files belonged to an earlier state, and the read runs again.
  */
 export async function readStates<Value>(
   tables: OpenTables,
@@ -37,7 +37,7 @@ export async function readStates<Value>(
   }
 }
 
-/** What the rest of a result fails with, when its first rows have been read at that version. */
+/** The error for the rest of a result whose first rows were read at this version. */
 export async function explainMissing(
   tables: OpenTables,
   ref: TableRef,
@@ -60,7 +60,7 @@ function mayBeDeleted({ version }: TableRef, error: unknown): boolean {
 const ATTEMPTS_MAX = 10;
 const PAUSE_MILLISECONDS = 20;
 
-/** The manifest of a version goes last: another process that removes the version may not have deleted it yet. */
+/** The manifest of a version is deleted last, so another process that removes the version may not have deleted it yet. */
 async function refuseDeleted(tables: OpenTables, ref: TableRef): Promise<void> {
   const { location, branch, version } = ref;
   if (branch !== undefined && branch !== MAIN_BRANCH) await identifyBranch(tables, location, branch);
